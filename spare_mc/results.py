@@ -1,0 +1,69 @@
+"""What was found out about a point, read back the same from memory and from a file."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+
+@dataclass
+class PointResult:
+    """Tallies of one point and what follows from them.
+
+    Attributes
+    ----------
+    id : identity of the point (hex SHA-256 of its resolved parameters)
+    parameters : dotted key -> resolved value, e.g. ``{"cluster.groups": 600, "layout.redundancy": 9}``
+    seed : 64-bit seed the trials were drawn with
+    tallies : measure -> Tally
+    confidence : of the intervals, 0.95 unless the study says otherwise
+    """
+
+    id: str
+    parameters: dict
+    seed: int
+    tallies: dict = field(default_factory=dict)
+    confidence: float = 0.95
+
+    @property
+    def trials(self):
+        """Failure patterns counted (the most any pattern measure has)."""
+        return max((t.total for m, t in self.tallies.items() if m != "training"), default=0)
+
+    @property
+    def runs(self):
+        """Training runs counted."""
+        return self.tallies["training"].total if "training" in self.tallies else 0
+
+    @cached_property
+    def estimates(self):
+        """Name -> Estimate (mean, low, high, std), for every measure counted."""
+        from .estimates import estimates_of
+
+        return estimates_of(self)
+
+    @cached_property
+    def curves(self):
+        """Name -> float64 array, index k = failures so far."""
+        from .estimates import curves_of
+
+        return curves_of(self)
+
+    @cached_property
+    def layout(self):
+        """The Layout of this point, rebuilt from its parameters."""
+        from .study import layout_of
+
+        return layout_of(self.parameters)
+
+    def as_json(self, curves=True):
+        """The object that ``show --json`` prints for this point."""
+        record = {
+            "id": self.id,
+            "parameters": self.parameters,
+            "trials": self.trials,
+            "runs": self.runs,
+            "seed": self.seed,
+            "estimates": {name: value._asdict() for name, value in self.estimates.items()},
+        }
+        if curves:
+            record["curves"] = {name: values.tolist() for name, values in self.curves.items()}
+        return record
