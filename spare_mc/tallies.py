@@ -86,7 +86,9 @@ class Tally:
         if self.spans and other.spans:
             for name, theirs in other.counts.items():
                 if self.counts[name].shape != theirs.shape:
-                    raise UserError(f"tally {name!r} has shape {theirs.shape}, expected {self.counts[name].shape}")
+                    raise UserError(
+                        f"tally {name!r} has shape {theirs.shape}, expected {self.counts[name].shape}"
+                    )
         for name, theirs in other.counts.items():
             if name in self.counts:
                 self.counts[name] = self.counts[name] + theirs

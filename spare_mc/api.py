@@ -1,0 +1,88 @@
+"""The Python interface: measures of a layout, studies, results files."""
+
+from . import engine
+from .errors import UserError
+from .study import Point, Study, layout_parameters, load
+
+
+def _measure(measure, layout, trials, seed, backend, threads, confidence):
+    raw = {
+        "study": {"seed": seed, "measure": [measure]},
+        "sampling": {"trials": trials, "confidence": confidence},
+        "cluster": {"groups": layout.groups},
+        "layout": {"kind": "contiguous", "redundancy": 1},
+    }
+    checked = load(raw)  # seed, trials and confidence pass the same checks as a study file's
+    point = Point({"cluster.groups": layout.groups, **layout_parameters(layout)}, layout)
+    study = Study(
+        f"{layout.kind}-n{layout.groups}-r{layout.redundancy}",
+        checked.seed,
+        (measure,),
+        [point],
+        checked.trials,
+        checked.confidence,
+    )
+    memory = engine.Memory()
+    engine.run(study, have=memory.tally, keep=memory.add, backend=backend, threads=threads)
+    return engine.results(study, memory.tally)[0]
+
+
+def survival(layout, *, trials=1_000_000, seed=0, backend="auto", threads=None, confidence=0.95):
+    """How many failures a layout endures, by simulation of its failure orders.
+
+    Parameters
+    ----------
+    layout : Layout
+    trials : failure patterns to draw, 0 to 10**13
+    seed : 64-bit seed; the same seed gives the same failure orders for every layout of as many groups
+    backend : "auto", "numba", "cython" or "reference"; all give the same counts
+    threads : worker threads; None takes the cores this process may use
+    confidence : of the intervals
+
+    Returns
+    -------
+    PointResult with ``.trials``; ``.estimates["endurable_failures"]`` and ``["wipeout_index"]`` (mean, low, high, std);
+    ``.curves["survival"]``, float64[N+1], entry k the share of trials alive after k failures.
+
+    Raises UserError (a ValueError) for bad arguments.
+    """
+    return _measure("survival", layout, trials, seed, backend, threads, confidence)
+
+
+def run(study, path=None, *, overrides=None, backend="auto", threads=None, progress=None):
+    """Run a study, resuming a results file that holds part of it.
+
+    Parameters
+    ----------
+    study : Study, path of a TOML file, preset name, or dict of sections
+    path : HDF5 results file to write or resume; None keeps the results in memory
+    overrides : dict of dotted key -> value laid over the study
+    backend, threads : as in ``survival``
+    progress : callable taking ``spare_mc.engine.Progress``
+
+    Returns a list of PointResult, one a point.
+    """
+    if isinstance(study, Study):
+        if overrides:
+            raise UserError(
+                "overrides: a Study is complete; lay them over the file, preset or dict it came from"
+            )
+    else:
+        study = load(study, overrides)
+    backend_options = {"backend": backend, "threads": threads, "progress": progress}
+    if path is None:
+        memory = engine.Memory()
+        engine.run(study, have=memory.tally, keep=memory.add, **backend_options)
+        return engine.results(study, memory.tally)
+    from . import store
+
+    with store.Writer(path, study) as writer:
+        engine.run(study, have=writer.tally, keep=engine.Publishing(writer), **backend_options)
+        return engine.results(study, writer.tally)
+
+
+def open(path):
+    """A results file, read: ``.points`` (list of PointResult), ``.attributes``, ``.study_text``."""
+    from . import store
+
+    return store.read(path)

@@ -1,0 +1,79 @@
+"""The command line: verbs, thin; each is imported when it is used, so that help is instant."""
+
+import importlib
+import sys
+
+import click
+
+from . import __version__
+from .errors import UserError
+
+VERBS = {
+    "run": "simulate a study; rerun it to resume",
+    "theory": "closed forms and exact values for a cluster",
+    "show": "table of a results file, with intervals",
+    "check": "test a results file against exact values",
+    "plot": "pictures of results files",
+    "merge": "join results files of one study, such as shards",
+}
+
+
+class Verbs(click.Group):
+    """A group whose commands are imported on demand."""
+
+    def list_commands(self, ctx):
+        return list(VERBS)
+
+    def get_command(self, ctx, name):
+        if name not in VERBS:
+            return None
+        return importlib.import_module(f"spare_mc.commands.{name}").command
+
+    def format_commands(self, ctx, formatter):
+        # The stock version imports every verb for its short help.
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="'spare-mc VERB --help' tells more. A quick start: spare-mc run paper-600",
+)
+@click.version_option(__version__, message="spare-mc %(version)s")
+def group():
+    """spare-mc: Monte Carlo engine for fault-tolerant LLM pretraining.
+
+    Simulates failure arrivals, decides whether a stacked-redundancy data layout survives them and at what cost,
+    and sets the statistics beside closed forms and exact values.
+    """
+
+
+def _fail(message):
+    print("spare-mc: error: " + " ".join(str(message).split()), file=sys.stderr)
+    return 2
+
+
+def main(arguments=None):
+    """Entry point. Exit status 0; 1 when a check disagrees; 2 for bad input; 130 when interrupted."""
+    try:
+        status = group.main(arguments, prog_name="spare-mc", standalone_mode=False) or 0
+        sys.stdout.flush()  # a closed pipe shows here, not at interpreter exit
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        status = 0
+    except click.exceptions.Exit as error:
+        status = error.exit_code
+    except click.ClickException as error:
+        status = _fail(error.format_message())
+    except UserError as error:
+        status = _fail(error)
+    except MemoryError:
+        status = _fail("out of memory: fewer groups, a lower redundancy or fewer --threads need less")
+    except (KeyboardInterrupt, click.Abort):
+        print("spare-mc: interrupted", file=sys.stderr)
+        status = 130
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader went away (head, less): nothing more to say
+        status = 141
+    sys.exit(status)

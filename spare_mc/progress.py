@@ -1,0 +1,82 @@
+"""Progress of long work: a live line on a terminal, a plain line about every minute in a log."""
+
+import sys
+import time
+from contextlib import contextmanager
+
+_PLAIN_EVERY = 60.0  # seconds between lines in a log
+
+
+class _Callback:
+    """Remembers the last Progress; ``show`` prints it."""
+
+    def __init__(self, show=None):
+        self.last = None
+        self.first_done = None
+        self._show = show
+
+    def __call__(self, progress):
+        if self.first_done is None:
+            self.first_done = progress.done
+        self.last = progress
+        if self._show:
+            self._show(progress)
+
+
+def _plain():
+    started = last = time.monotonic()
+
+    def show(progress):
+        nonlocal last
+        now = time.monotonic()
+        if now - last < _PLAIN_EVERY:
+            return
+        last = now
+        share = 100.0 * progress.done / progress.total
+        print(
+            f"spare-mc: {progress.done:,} of {progress.total:,} trials ({share:.1f} %), "
+            f"point {progress.point} of {progress.points}, {now - started:.0f} s",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    return show
+
+
+@contextmanager
+def reporter(quiet=False):
+    """A progress callback for ``engine.run``; writes to standard error."""
+    if quiet:
+        yield _Callback()
+    elif not sys.stderr.isatty():
+        yield _Callback(_plain())
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        columns = (
+            TextColumn("point {task.fields[point]}/{task.fields[points]}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.completed:,.0f} trials, {task.fields[rate]:,.0f}/s"),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("", total=None, point=1, points=1, rate=0.0)
+            before = None
+
+            def show(progress):
+                nonlocal before
+                before = before or progress
+                seconds = progress.elapsed - before.elapsed
+                rate = (progress.done - before.done) / seconds if seconds > 0 else 0.0
+                bar.update(
+                    task,
+                    total=progress.total,
+                    completed=progress.done,
+                    point=progress.point,
+                    points=progress.points,
+                    rate=rate,
+                )
+
+            yield _Callback(show)

@@ -1,0 +1,289 @@
+"""What is asked: a validated study, its grid of points, each point's identity.
+
+A study comes from a TOML file, a preset, or a dict of the same shape. A list in [cluster], [layout] or [failures]
+sweeps its key; several lists are crossed, the last one varying fastest.
+"""
+
+import hashlib
+import itertools
+import json
+import sys
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+
+from .errors import UserError
+from .layouts import Layout
+from .study_model import SECTIONS, SWEPT, check_names, nearest, validated
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass
+class Point:
+    """One point of a study: a cluster, a layout, a failure law.
+
+    ``parameters`` are resolved (seconds as numbers, offsets expanded, the layout hashed) and keyed by dotted name;
+    ``id`` is the SHA-256 of their canonical JSON, without seed, measure, trials, backend or workers.
+    """
+
+    parameters: dict
+    layout: Layout = field(repr=False, compare=False)
+
+    @cached_property
+    def id(self):
+        text = json.dumps(self.parameters, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass
+class Study:
+    """A validated study.
+
+    Attributes
+    ----------
+    name : str
+    seed : 64-bit seed
+    measures : tuple of what is counted
+    points : list of Point
+    trials : failure patterns a point, in total
+    confidence : of the intervals
+    common_random_numbers : whether all points share their failure orders
+    text : the study as TOML, verbatim where it came unchanged from a file
+    """
+
+    name: str
+    seed: int
+    measures: tuple
+    points: list
+    trials: int
+    confidence: float = 0.95
+    common_random_numbers: bool = True
+    text: str = ""
+
+    def key(self, point):
+        """64-bit generator key of a point: the seed, or (seed, point) where points have their own numbers."""
+        if self.common_random_numbers:
+            return self.seed
+        digest = hashlib.sha256(f"{self.seed}:{point.id}".encode()).digest()
+        return int.from_bytes(digest[:8], "little")
+
+
+def presets():
+    """Names of the studies that come with the package."""
+    return sorted(p.name[:-5] for p in resources.files("spare_mc.data").iterdir() if p.name.endswith(".toml"))
+
+
+def load(source=None, overrides=None):
+    """A Study from a TOML file, a preset's name, a dict, or overrides alone.
+
+    Parameters
+    ----------
+    source : path, preset name, dict of sections, or None
+    overrides : dict of dotted key -> value laid over the source (what flags give)
+
+    Raises UserError naming the file or key, the value, and what is allowed.
+    """
+    overrides = overrides or {}
+    text, label = None, "study"
+    if source is None:
+        raw = {}
+    elif isinstance(source, dict):
+        raw = {section: dict(v) if isinstance(v, dict) else v for section, v in source.items()}
+    elif str(source) in presets():
+        text, label = resources.files("spare_mc.data").joinpath(f"{source}.toml").read_text(), str(source)
+        raw = tomllib.loads(text)
+    else:
+        path, label = Path(source), str(source)
+        text = _read(path)
+        try:
+            raw = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise UserError(f"{label}: not valid TOML: {error}") from None
+        raw.setdefault("study", {})
+        if isinstance(raw["study"], dict):
+            raw["study"].setdefault("name", path.stem)
+    check_names(raw, label)
+    for dotted, value in overrides.items():
+        section, name = dotted.split(".")
+        raw.setdefault(section, {})[name] = value
+        if dotted == "layout.kind":  # a family given by flag replaces what described the file's own layout
+            for other in ("offsets", "file"):
+                if f"layout.{other}" not in overrides:
+                    raw["layout"].pop(other, None)
+    if text is None or overrides:
+        text = _as_toml(raw)
+    return _build(raw, text, label if source is not None and not isinstance(source, dict) else "study")
+
+
+def _read(path):
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such study file or preset; {nearest(path.name, presets())}") from None
+    except IsADirectoryError:
+        raise UserError(f"{path}: is a folder, not a study file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _as_toml(raw):
+    import tomli_w
+
+    plain = {s: {k: v for k, v in values.items() if v is not None} for s, values in raw.items()}
+    return tomli_w.dumps(plain)
+
+
+def _build(raw, text, label):
+    study = validated("study", raw.get("study", {}), label)
+    sampling = validated("sampling", raw.get("sampling", {}), label)
+    points = [_point(values, label) for values in _grid(raw)]
+    seen = {}
+    for number, point in enumerate(points, 1):
+        if point.id in seen:
+            raise UserError(f"{label}: points {seen[point.id]} and {number} are the same: {_brief(point)}")
+        seen[point.id] = number
+    return Study(
+        name=study.name or _default_name(points),
+        seed=study.seed,
+        measures=tuple(dict.fromkeys(study.measure)),
+        points=points,
+        trials=sampling.trials,
+        confidence=sampling.confidence,
+        common_random_numbers=study.common_random_numbers,
+        text=text,
+    )
+
+
+def _grid(raw):
+    """Yield ``{section: {key: value}}`` for every combination of the swept lists."""
+    axes = []
+    for section in SWEPT:
+        for name, value in raw.get(section, {}).items():
+            if f"{section}.{name}" == "layout.offsets":
+                value = value if value and isinstance(value[0], list) else [value]
+            axes.append((section, name, value if isinstance(value, list) else [value]))
+    for section, name, values in axes:
+        if not values:
+            raise UserError(f"{section}.{name} = []: an empty list sweeps nothing; give at least one value")
+    for chosen in itertools.product(*(values for _, _, values in axes)):
+        combination = {section: {} for section in SWEPT}
+        for (section, name, _), value in zip(axes, chosen, strict=True):
+            combination[section][name] = value
+        yield combination
+
+
+def _point(values, label):
+    cluster = validated("cluster", values["cluster"], label)
+    section = validated("layout", values["layout"], label)
+    if "kind" not in values["layout"] and (section.offsets is not None or section.file is not None):
+        section = section.model_copy(update={"kind": "custom"})
+    try:
+        layout = Layout.from_kind(
+            section.kind,
+            cluster.groups,
+            section.redundancy,
+            offsets=section.offsets,
+            file=section.file,
+            seed=section.seed,
+        )
+    except UserError as error:
+        raise UserError(f"{label}: {error}") from None
+    return Point(
+        {**_cluster(cluster, label), **layout_parameters(layout), **_failures(values, cluster, label)}, layout
+    )
+
+
+def _cluster(cluster, label):
+    resolved = {"cluster.groups": cluster.groups}
+    per_group = cluster.gpus_per_group
+    if cluster.gpus is not None:
+        if cluster.gpus % cluster.groups:
+            raise UserError(
+                f"{label}: cluster.gpus = {cluster.gpus}: must be a multiple of cluster.groups = {cluster.groups}"
+            )
+        if per_group not in (None, cluster.gpus // cluster.groups):
+            raise UserError(
+                f"{label}: cluster.gpus_per_group = {per_group}: contradicts cluster.gpus = {cluster.gpus} over "
+                f"{cluster.groups} groups; give one of the two"
+            )
+        per_group = cluster.gpus // cluster.groups
+    if per_group is not None:
+        resolved["cluster.gpus_per_group"] = per_group
+    return resolved
+
+
+def layout_parameters(layout):
+    """Resolved ``layout.*`` parameters: enough to rebuild the layout, and its hash."""
+    resolved = {"layout.kind": layout.kind, "layout.redundancy": layout.redundancy}
+    if layout.offsets is not None and layout.kind != "contiguous":
+        resolved["layout.offsets"] = [int(o) for o in layout.offsets]
+    if layout.kind == "random":
+        resolved["layout.seed"] = layout.seed
+    resolved["layout.digest"] = layout.digest()
+    return resolved
+
+
+def layout_of(parameters):
+    """The Layout that resolved parameters describe; UserError for a host table, which files hold only by hash."""
+    kind, groups = parameters["layout.kind"], int(parameters["cluster.groups"])
+    redundancy, offsets = int(parameters["layout.redundancy"]), parameters.get("layout.offsets")
+    if offsets is not None:
+        # A stored ruler is taken as it was, not looked up again: another version may know a shorter one.
+        layout = Layout.custom(groups, list(offsets))
+    elif kind == "custom":
+        raise UserError("layout.file: a results file holds the hash of a host table, not the table itself")
+    else:
+        layout = Layout.from_kind(kind, groups, redundancy, seed=int(parameters.get("layout.seed", 0)))
+    return layout
+
+
+def _failures(values, cluster, label):
+    if not values["failures"]:
+        return {}
+    from .laws import system_mtbf
+
+    failures = validated("failures", values["failures"], label)
+    given = {u: getattr(failures, f"{u}_mtbf") for u in ("system", "group", "node", "gpu")}
+    given = {unit: value for unit, value in given.items() if value is not None}
+    if len(given) != 1:
+        named = ", ".join(f"failures.{u}_mtbf" for u in given) or "none"
+        raise UserError(
+            f"{label}: give one of failures.system_mtbf, group_mtbf, node_mtbf, gpu_mtbf; given: {named}"
+        )
+    if failures.law == "weibull" and failures.shape is None:
+        raise UserError(f"{label}: failures.shape is missing: law 'weibull' needs it, e.g. 0.78")
+    if failures.law != "weibull" and failures.shape is not None:
+        raise UserError(f"{label}: failures.shape = {failures.shape}: only law 'weibull' has a shape")
+    resolved = {"failures.law": failures.law}
+    if failures.shape is not None:
+        resolved["failures.shape"] = failures.shape
+    (unit, value), gpus = next(iter(given.items())), _cluster(cluster, label).get("cluster.gpus_per_group")
+    if unit in ("node", "gpu") and gpus is None:
+        raise UserError(
+            f"{label}: failures.{unit}_mtbf = {value}: needs cluster.gpus or cluster.gpus_per_group"
+        )
+    resolved["failures.system_mtbf"] = float(
+        system_mtbf(
+            value, per=unit, groups=cluster.groups, gpus_per_group=gpus, gpus_per_node=cluster.gpus_per_node
+        )
+    )
+    return resolved
+
+
+def _default_name(points):
+    first = points[0].parameters
+    name = f"{first['layout.kind']}-n{first['cluster.groups']}-r{first['layout.redundancy']}"
+    return name if len(points) == 1 else f"{name}-and-{len(points) - 1}-more"
+
+
+def _brief(point):
+    p = point.parameters
+    return f"{p['layout.kind']}, groups {p['cluster.groups']}, redundancy {p['layout.redundancy']}"
+
+
+assert set(SWEPT) <= set(SECTIONS)

@@ -1,0 +1,187 @@
+"""The keys of a study file: names, types, limits, help texts, flags. One home for all of them.
+
+A study is TOML with the sections below. ``spare-mc run`` makes a flag of every key, the docs list them from here,
+and an unknown key is refused with the nearest known one.
+"""
+
+import difflib
+import math
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from .errors import UserError
+from .layouts import KINDS
+from .tallies import MEASURES
+
+Kind = Literal[KINDS]
+Measure = Literal[MEASURES]
+
+
+def _count(value):
+    """A whole number; 1e6 and "1_000_000" are accepted, true and 1.5 are not."""
+    if isinstance(value, bool):
+        raise ValueError("must be a whole number")
+    if isinstance(value, str):
+        text = value.strip().replace("_", "")
+        try:
+            value = int(text) if text.lstrip("+-").isdigit() else float(text)
+        except ValueError:
+            raise ValueError("must be a whole number") from None
+    if isinstance(value, float):
+        if not math.isfinite(value) or value != int(value):
+            raise ValueError("must be a whole number")
+        value = int(value)
+    return value
+
+
+def seconds(value):
+    """A duration in seconds from a number or from words such as "5 min", "64 s", "2 h", "3 days"."""
+    if isinstance(value, bool):
+        raise ValueError('must be a number of seconds or words such as "5 min"')
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            pass
+        import pint
+
+        try:
+            return float(pint.get_application_registry().Quantity(value).m_as("second"))
+        except Exception:  # pint raises errors of many kinds, tokenizer errors among them
+            raise ValueError('must be a number of seconds or words such as "5 min" or "2 h"') from None
+    return value
+
+
+Count = Annotated[int, BeforeValidator(_count)]
+Seconds = Annotated[float, BeforeValidator(seconds), Field(allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+def key(default=None, *, flags=None, help, **limits):
+    """A study key: its default, limits, help text and the flags it has on the command line."""
+    return Field(default, description=help, json_schema_extra={"flags": flags}, **limits)
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=False, frozen=True)
+
+
+class StudySection(Section):
+    """[study]: what is asked."""
+
+    name: str | None = key(help="name of the study; names the results file when -o is not given")
+    seed: Count = key(0, ge=0, lt=2**64, flags=["--seed"], help="64-bit seed of every random number")
+    measure: list[Measure] = key(
+        ["survival"], flags=["--measure"], min_length=1, help="what is counted: " + ", ".join(MEASURES)
+    )
+    common_random_numbers: bool = key(
+        True, help="compare points on the same failure orders (true) or give each point its own (false)"
+    )
+
+
+class Cluster(Section):
+    """[cluster]: how large it is."""
+
+    groups: Count = key(..., ge=2, flags=["--groups", "-N"], help="data-parallel groups N")
+    gpus: Count | None = key(ge=1, help="GPUs of the whole cluster; a multiple of groups")
+    gpus_per_group: Count | None = key(ge=1, help="GPUs of one group")
+    gpus_per_node: Count = key(8, ge=1, help="GPUs of one node; converts node_mtbf")
+
+
+class LayoutSection(Section):
+    """[layout]: which group hosts which shard types."""
+
+    kind: Kind = key("golomb", flags=["--layout"], help="layout family: " + ", ".join(KINDS))
+    redundancy: Count | None = key(ge=1, flags=["--redundancy", "-r"], help="shard types each group hosts, r")
+    offsets: list[Count] | None = key(
+        help="custom layout: the r offsets o_0 = 0 < ... mod groups; group g hosts types g + o_j"
+    )
+    file: str | None = key(
+        flags=["--layout-file"], help="custom layout: host table (.csv, .txt, .npy), row g = group g's stack"
+    )
+    seed: Count = key(0, ge=0, lt=2**64, flags=["--layout-seed"], help="seed of a random layout")
+
+
+class Failures(Section):
+    """[failures]: how long the groups last."""
+
+    law: Literal["exponential", "weibull"] = key("exponential", help="law of the lifetimes")
+    shape: Positive | None = key(help="Weibull shape; below 1 the hazard falls with age")
+    system_mtbf: Seconds | None = key(
+        gt=0, help="mean time between failures of the full-strength system, seconds"
+    )
+    group_mtbf: Seconds | None = key(gt=0, help="mean lifetime of a group, seconds")
+    node_mtbf: Seconds | None = key(gt=0, help="mean lifetime of a node, seconds")
+    gpu_mtbf: Seconds | None = key(gt=0, help="mean lifetime of a GPU, seconds")
+
+
+class Sampling(Section):
+    """[sampling]: how much of it."""
+
+    trials: Count = key(
+        1_000_000, ge=0, le=10**13, flags=["--trials"], help="failure patterns a point, in total"
+    )
+    confidence: float = key(0.95, gt=0, lt=1, help="confidence of the intervals")
+
+
+SECTIONS = {
+    "study": StudySection,
+    "cluster": Cluster,
+    "layout": LayoutSection,
+    "failures": Failures,
+    "sampling": Sampling,
+}
+SWEPT = ("cluster", "layout", "failures")  # sections in which a list sweeps the value
+
+
+def keys():
+    """Yield ``(dotted key, field)`` for every study key."""
+    for section, model in SECTIONS.items():
+        for name, field in model.model_fields.items():
+            yield f"{section}.{name}", field
+
+
+def flags_of(dotted, field):
+    """Command-line flags of a key: those it names, or ``--key-name``."""
+    named = (field.json_schema_extra or {}).get("flags")
+    return named or ["--" + dotted.split(".")[1].replace("_", "-")]
+
+
+def nearest(name, known):
+    """``"; did you mean 'x'?"`` where a known name is near, else the list of known names."""
+    known = sorted(known)
+    close = difflib.get_close_matches(str(name), known, 1, cutoff=0.55)
+    return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known)
+
+
+def check_names(raw, source):
+    """Refuse unknown sections and keys of a raw study, naming the nearest known one."""
+    for section, values in raw.items():
+        if section not in SECTIONS:
+            raise UserError(f"{source}: unknown section [{section}]; {nearest(section, SECTIONS)}")
+        if not isinstance(values, dict):
+            raise UserError(f"{source}: {section} = {values!r}: must be a section [{section}] with keys")
+        fields = SECTIONS[section].model_fields
+        for name in values:
+            if name not in fields:
+                raise UserError(f"{source}: unknown key {section}.{name}; {nearest(name, fields)}")
+
+
+def validated(section, values, source):
+    """The section's model from raw values, or a UserError naming key, value and what is allowed."""
+    try:
+        return SECTIONS[section](**values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0])
+        if first["type"] == "missing":
+            flags = flags_of(name, SECTIONS[section].model_fields[name])
+            raise UserError(f"{source}: {section}.{name} ({flags[0]}) is missing") from None
+        given = values.get(name)
+        if first["type"] == "literal_error":
+            known = [word.strip("' ") for word in first["ctx"]["expected"].replace(" or ", ", ").split(",")]
+            bad = first["input"]
+            raise UserError(f"{source}: {section}.{name} = {bad!r}: {nearest(bad, known)}") from None
+        message = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+        raise UserError(f"{source}: {section}.{name} = {given!r}: {message}") from None
