@@ -1,0 +1,289 @@
+"""Tallies -> estimates with intervals, and curves over the number of failures.
+
+Everything is computed from integer counts when it is read; nothing here is stored but the numbers it returns.
+Symbols: K endurable failures of a trial, K_w = K + 1 the index of the failure that wipes the job out, S*(k)
+the least all-reduce stack after k failures, N groups.
+"""
+
+import numpy as np
+
+from .intervals import (
+    Estimate,
+    mean_interval,
+    proportion_interval,
+    ratio_interval,
+    sample_interval,
+    upper_bound,
+)
+
+__all__ = [
+    "CURVE_DESCRIPTIONS",
+    "CURVE_UNITS",
+    "DESCRIPTIONS",
+    "UNITS",
+    "Estimate",
+    "curve_band",
+    "curves_of",
+    "estimates_of",
+    "interruption_times",
+    "pattern_tally",
+    "stack_bound",
+]
+
+UNITS = {
+    "endurable_failures": "failures",
+    "wipeout_index": "failures",
+    "time_to_interruption_s": "s",
+    "mean_stack": "stacks",
+    "above_bound_fraction": "1",
+    "reorder_fraction": "1",
+    "moves_per_reorder": "moves",
+    "patch_stacks": "stacks",
+}
+
+DESCRIPTIONS = {
+    "endurable_failures": "failures endured before the wipe-out, K",
+    "wipeout_index": "index of the failure that wipes the job out, K + 1: what closed forms count",
+    "time_to_interruption_s": "time until the wipe-out; std is that of its expectation given K",
+    "mean_stack": "mean all-reduce depth of a life: sum of S*(k) over k = 0..K, over sum of K + 1",
+    "above_bound_fraction": "share of the endured failures after which S* exceeds ceil(N/(N-k))",
+    "reorder_fraction": "share of the endured failures that a reorder decides",
+    "moves_per_reorder": "promotions into prefixes per reorder",
+    "patch_stacks": "group-stacks computed again in the failing step, per reorder",
+}
+
+CURVE_UNITS = {
+    "survival": "1",
+    "loss": "1",
+    "min_stack": "stacks",
+    "min_stack_bound": "stacks",
+    "phase_fixed": "1",
+    "phase_depth": "1",
+    "phase_reorder": "1",
+    "moves": "moves",
+}
+
+CURVE_DESCRIPTIONS = {
+    "survival": "share of trials still alive after k failures",
+    "loss": "share of trials wiped out within k failures",
+    "min_stack": "mean S* after k failures among the trials still alive",
+    "min_stack_bound": "c(k) = ceil(N/(N-k)), below which S* cannot be",
+    "phase_fixed": "share of k-th failures after which nothing moves",
+    "phase_depth": "share of k-th failures that a new depth alone decides",
+    "phase_reorder": "share of k-th failures that a reorder decides",
+    "moves": "mean promotions at the k-th failure",
+}
+
+# name -> (measure, sum above, sum below, highest value); products of the two are named "above_below" in the
+# sums
+_RATIOS = {
+    "mean_stack": ("stacks", "stack", "states", None),
+    "above_bound_fraction": ("stacks", "above", "failures", 1.0),
+    "reorder_fraction": ("reordering", "reorders", "failures", 1.0),
+    "moves_per_reorder": ("reordering", "moves", "reorders", None),
+    "patch_stacks": ("reordering", "patch", "reorders", None),
+}
+
+_PHASES = ("phase_fixed", "phase_depth", "phase_reorder")
+
+
+def pattern_tally(result):
+    """The tally with the most trials among those that hold a histogram of endurable failures, or None."""
+    tallies = [t for t in result.tallies.values() if "endurable_failures" in t.counts and t.total]
+    return max(tallies, key=lambda t: t.total, default=None)
+
+
+def estimates_of(result):
+    """Estimates of a point.
+
+    Parameters
+    ----------
+    result : spare_mc.results.PointResult
+
+    Returns
+    -------
+    dict name -> Estimate (units in UNITS); a quantity that nothing was counted for, or a ratio per event
+    where no event occurred, is left out.
+    """
+    estimates = {}
+    tally = pattern_tally(result)
+    if tally is not None:
+        estimates.update(_endurance(tally.counts["endurable_failures"], result))
+    for name, (measure, above, below, highest) in _RATIOS.items():
+        tally = result.tallies.get(measure)
+        if tally is None or not tally.total:
+            continue
+        sums = (above, below, f"{above}_squared", f"{above}_{below}", f"{below}_squared")
+        value = ratio_interval(
+            tally.total, *(tally.sums[key] for key in sums), result.confidence, within=(0.0, highest)
+        )
+        if value is None:
+            continue
+        if highest == 1.0 and tally.sums[above] == 0:
+            value = value._replace(low=0.0, high=_unseen_bound(tally, below, result))
+        estimates[name] = value
+    return estimates
+
+
+def _unseen_bound(tally, below, result):
+    """Upper bound on a share per failure when no trial showed an event.
+
+    A trial has an event with probability at most p (exact binomial bound at zero events), and then at most as
+    many as it can endure failures, N - ceil(N/r): nothing is assumed about how events cluster in a trial.
+    """
+    groups, redundancy = result.parameters["cluster.groups"], result.parameters["layout.redundancy"]
+    most = groups - -(-groups // redundancy)
+    bound = upper_bound(0, tally.total, result.confidence) * most * tally.total / tally.sums[below]
+    return min(1.0, bound)
+
+
+def _endurance(histogram, result):
+    """Estimates that follow from the histogram of endurable failures alone."""
+    groups = len(histogram) - 1
+    values = np.flatnonzero(histogram)
+    weights = histogram[values]
+    ks, ws = values.astype(object), weights.astype(object)
+    trials, total, squares = ws.sum(), (ks * ws).sum(), (ks * ks * ws).sum()
+    failures = mean_interval(trials, total, squares, result.confidence, within=(0.0, groups - 1.0))
+    estimates = {
+        "endurable_failures": failures,
+        "wipeout_index": mean_interval(
+            trials,
+            total + trials,
+            squares + 2 * total + trials,
+            result.confidence,
+            within=(1.0, float(groups)),
+        ),
+    }
+    times = interruption_times(groups, values, result.parameters)
+    if times is not None:
+        estimates["time_to_interruption_s"] = sample_interval(times, weights, result.confidence)
+    return estimates
+
+
+def interruption_times(groups, failures, parameters):
+    """Expected time of the wipe-out, given how many failures a trial endured.
+
+    The failure order is independent of the failure times, so the time of the (K + 1)-th of N failures has the
+    expectation of that order statistic. Clocks are fresh at the start and nothing is repaired.
+
+    Parameters
+    ----------
+    groups : N
+    failures : int64[n], endured failures K, each below N
+    parameters : mapping with failures.system_mtbf [s], failures.law (exponential if absent), failures.shape
+
+    Returns
+    -------
+    float64[n] in seconds; None where the parameters name no MTBF, or a law without closed form.
+    """
+    mtbf = parameters.get("failures.system_mtbf")
+    if mtbf is None:
+        return None
+    law = parameters.get("failures.law", "exponential")
+    mean = float(mtbf) * groups
+    if law == "exponential":
+        # sum over k = 0..K of m N/(N-k): memoryless, the next of N-k alive groups fails after mean/(N-k)
+        upto = np.cumsum(1.0 / np.arange(groups, 0, -1, dtype=np.float64))
+        return mean * upto[failures]
+    if law == "weibull":
+        from .order_times import weibull_order_means
+
+        return weibull_order_means(
+            groups, np.asarray(failures) + 1, float(parameters["failures.shape"]), mean
+        )
+    return None
+
+
+def _alive(histogram):
+    """Trials still alive after k failures, int64[N+1]."""
+    return np.cumsum(histogram[::-1])[::-1]
+
+
+def _shares(part, whole):
+    """part / whole as float64, NaN where whole is 0."""
+    return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=np.asarray(whole) > 0)
+
+
+def curves_of(result):
+    """Curves of a point: dict name -> float64[N+1], index k = failures so far (units in CURVE_UNITS).
+
+    NaN where nothing was seen (``min_stack`` where nobody is alive; ``phase_*`` and ``moves`` also at k = 0).
+    """
+    curves = {}
+    tally = pattern_tally(result)
+    if tally is not None:
+        alive = _alive(tally.counts["endurable_failures"])
+        curves["survival"] = alive / tally.total
+        curves["loss"] = (tally.total - alive) / tally.total
+    tally = result.tallies.get("stacks")
+    if tally is not None and tally.total:
+        at_depth = tally.counts["trials_at_depth"]
+        depths = np.arange(1, at_depth.shape[1] + 1)
+        curves["min_stack"] = _shares(at_depth @ depths, at_depth.sum(axis=1))
+        curves["min_stack_bound"] = stack_bound(len(at_depth) - 1)
+    tally = result.tallies.get("reordering")
+    if tally is not None and tally.total:
+        phases = tally.counts["phase_at_failure"]
+        decided = phases.sum(axis=1)
+        for index, name in enumerate(_PHASES):
+            curves[name] = _shares(phases[:, index], decided)
+        curves["moves"] = _shares(tally.counts["moves_at_failure"], decided)
+    return curves
+
+
+def stack_bound(groups):
+    """c(k) = ceil(N/(N-k)) for k = 0..N-1 (infinite at N), float64[N+1]."""
+    left = np.arange(groups, 0, -1)
+    return np.append(-(-groups // left), np.inf).astype(np.float64)
+
+
+def curve_band(result, name, confidence=None):
+    """Pointwise interval of a curve.
+
+    Parameters
+    ----------
+    result : PointResult
+    name : a name in ``curves_of(result)``
+    confidence : two-sided at every k on its own; the result's if None
+
+    Returns
+    -------
+    (low, high) float64[N+1] each: Clopper-Pearson for shares, Student for ``min_stack``; NaN where there is
+    no width; None for a curve without band (``min_stack_bound`` is exact; of ``moves`` no squares are
+    counted).
+    """
+    confidence = result.confidence if confidence is None else confidence
+    if name in ("survival", "loss"):
+        tally = pattern_tally(result)
+        alive = _alive(tally.counts["endurable_failures"])
+        return _share_band(alive if name == "survival" else tally.total - alive, tally.total, confidence)
+    if name in _PHASES:
+        phases = result.tallies["reordering"].counts["phase_at_failure"]
+        return _share_band(phases[:, _PHASES.index(name)], phases.sum(axis=1), confidence)
+    if name == "min_stack":
+        return _stack_band(result.tallies["stacks"].counts["trials_at_depth"], confidence)
+    return None
+
+
+def _share_band(events, trials, confidence):
+    """Clopper-Pearson at every place; equal counts are computed once, NaN where there were no trials."""
+    events, trials = np.broadcast_arrays(events, trials)
+    pairs, where = np.unique(np.stack([events, trials]), axis=1, return_inverse=True)
+    low, high = proportion_interval(pairs[0], pairs[1], confidence)
+    low[pairs[1] == 0] = high[pairs[1] == 0] = np.nan
+    where = where.ravel()
+    return low[where], high[where]
+
+
+def _stack_band(at_depth, confidence):
+    """Student interval of the mean depth at every k; S* is between 1 and r."""
+    places, most = at_depth.shape
+    low, high = np.full(places, np.nan), np.full(places, np.nan)
+    for k in np.flatnonzero(at_depth.sum(axis=1) > 1):
+        counts = [int(c) for c in at_depth[k]]
+        total = sum(c * d for d, c in enumerate(counts, 1))
+        squares = sum(c * d * d for d, c in enumerate(counts, 1))
+        value = mean_interval(sum(counts), total, squares, confidence, within=(1.0, float(most)))
+        low[k], high[k] = value.low, value.high
+    return low, high
