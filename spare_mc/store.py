@@ -1,0 +1,150 @@
+"""Results files: HDF5, crash-safe, resumable, mergeable. The schema is documented in docs/store.md.
+
+::
+
+    with store.Writer("out.h5", study) as writer:     # makes the file, or resumes it
+        writer.add(tally)
+        writer.publish()
+    store.read("out.h5").points[0].estimates
+    store.summary("out.h5").to_dataframe()
+    store.merge(["a.h5", "b.h5"], "both.h5")
+"""
+
+from . import store_files as files
+from . import store_schema as schema
+from .errors import UserError
+from .store_contents import check_same, copy_of, in_order, now, of_study
+from .store_merge import merge
+from .store_read import File, Summary, contents_of, read, summary
+from .store_write import image_of
+from .tallies import MEASURES, Tally
+
+__all__ = ["File", "Summary", "Writer", "merge", "read", "summary"]
+
+
+class Writer:
+    """The one writer of a results file; a context manager.
+
+    Opening takes the writer's lock and reads what the file holds. Tallies are added in memory and reach the file
+    when published: the whole file is written beside and renamed over the old one, so that readers, and a crash at
+    any moment, see one or the other.
+
+    Parameters
+    ----------
+    path : results file, made on the first publication; an existing one must hold the same study: seed, random
+        numbers and set of points. Measures, totals, name and confidence may differ.
+    study : Study
+
+    Raises UserError, changing nothing, when the file is held by another writer, holds another study, is not a results
+    file, is damaged, has a newer schema, or its folder is missing or not writable.
+    """
+
+    def __init__(self, path, study):
+        self._path = str(path)
+        self._target = files.target_of(path)
+        asked = of_study(study)
+        state, self._contents = self._open(asked)
+        self._lock = files.lock(self._target, path)
+        try:
+            if files.state_of(self._target) != state:  # another writer was here in between
+                state, self._contents = self._open(asked)
+            files.remove_stale(self._target)
+        except BaseException:
+            self._lock.release()
+            raise
+        self._new = state is None
+        self._changed = False
+        self._index = {identity: i for i, (identity, _) in enumerate(self._contents.points)}
+        self._results = {}  # index -> PointResult whose estimates are up to date
+
+    def _open(self, asked):
+        """What identifies the file's state now, and its contents brought up to the study asked for."""
+        state = files.state_of(self._target)
+        if state is None:
+            return None, asked
+        stored, version = contents_of(self._path)
+        if version > schema.SCHEMA_VERSION:
+            raise UserError(
+                f"{self._path}: has schema {version[0]}.{version[1]}, this spare-mc writes "
+                f"{schema.SCHEMA_VERSION[0]}.{schema.SCHEMA_VERSION[1]} and would lose what is new: update spare-mc"
+            )
+        check_same(stored, asked, self._path)
+        asked.measures = in_order([*stored.measures, *asked.measures])
+        asked.tallies, asked.columns, asked.created = stored.tallies, stored.columns, stored.created
+        return state, asked
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is None:
+            self.close()
+            return
+        try:  # what was counted before the error, or Ctrl-C, is worth keeping
+            if self._changed:
+                self.publish()
+        except UserError:
+            pass  # the first error is the one to tell
+        finally:
+            self._lock.release()
+
+    def tally(self, point_id, measure):
+        """What is counted for a point and measure so far, stored or added since: a Tally, or None."""
+        held = self._contents.tallies.get((point_id, measure))
+        return None if held is None else copy_of(held)
+
+    def add(self, tally):
+        """Add a tally of a point of the study, in memory.
+
+        Raises UserError, adding nothing, when it shares a trial with what is there or is of another seed or point.
+        """
+        contents = self._contents
+        if tally.point not in self._index or tally.measure not in MEASURES:
+            raise UserError(f"{self._path}: has no point {tally.point[:12]} with measure {tally.measure!r}")
+        if tally.rows is not None:
+            self._check_columns(tally)
+        key = (tally.point, tally.measure)
+        held = contents.tallies.get(key)
+        fresh = held is None
+        held = Tally(tally.measure, tally.point, contents.seed) if fresh else held
+        held.add(tally)
+        if not held.spans:
+            return
+        contents.tallies[key] = held
+        contents.measures = in_order([*contents.measures, tally.measure])
+        self._results.pop(self._index[tally.point], None)
+        self._changed = True
+
+    def _check_columns(self, tally):
+        columns = schema.row_columns(tally.measure)
+        stored = self._contents.columns.setdefault(tally.measure, columns)
+        if stored != columns:
+            raise UserError(
+                f"{self._path}: its {tally.measure} rows have other columns than this spare-mc counts; "
+                "choose another -o"
+            )
+        if tally.rows.ndim != 2 or tally.rows.shape != (tally.total, len(columns[0])):
+            raise ValueError(f"rows of shape {tally.rows.shape}, expected {(tally.total, len(columns[0]))}")
+
+    def results(self):
+        """List of PointResult in the study's order."""
+        return self._contents.results()
+
+    def publish(self):
+        """Bring the file up to what was added; UserError, leaving the old file as it was, when that cannot be done."""
+        contents = self._contents
+        for index in range(len(contents.points)):
+            if index not in self._results:
+                self._results[index] = contents.result(index)
+        contents.updated = now()
+        image = image_of(contents, [self._results[i] for i in range(len(contents.points))])
+        files.publish(self._target, self._path, image)
+        self._new = self._changed = False
+
+    def close(self):
+        """Publish if anything was added, or the file is new; release the lock."""
+        try:
+            if self._lock.is_locked and (self._changed or self._new):
+                self.publish()
+        finally:
+            self._lock.release()

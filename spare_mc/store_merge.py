@@ -1,0 +1,102 @@
+"""Results files of one study -> one file, whatever their order."""
+
+import os
+from pathlib import Path
+
+from . import store_files as files
+from .errors import UserError
+from .store_contents import copy_of, difference, in_order, now
+from .store_read import contents_of
+from .store_write import image_of
+from .tallies import merge_spans
+
+
+def merge(paths, out):
+    """Merge results files of one study over different trials or points into one file.
+
+    The result is the same whatever the order of ``paths``, but for the attributes ``updated`` and ``host``. Name,
+    text and confidence come from the file with the most trials.
+
+    Parameters
+    ----------
+    paths : one or more results files
+    out : file to write; must not exist, unless it is one of ``paths``
+
+    Raises UserError naming the files when they are of different studies, count a trial twice, or cannot be read;
+    ``out`` is then untouched.
+    """
+    paths = [str(path) for path in paths]
+    if not paths:
+        raise UserError("merge: no files given; name one or more results files")
+    target = files.target_of(out)
+    real = [os.path.realpath(path) for path in paths]
+    for index, name in enumerate(real):
+        if name in real[:index]:
+            raise UserError(f"{paths[index]}: given twice; each file can be merged once")
+    _check_free(target, real, out)
+    held = files.lock(target, out)
+    try:
+        _check_free(target, real, out)
+        read = {path: contents_of(path)[0] for path in paths}
+        merged = _merged(read)
+        files.remove_stale(target)
+        files.publish(target, out, image_of(merged, merged.results()))
+    finally:
+        held.release()
+
+
+def _check_free(target, real, out):
+    if Path(target).exists() and str(target) not in real:
+        raise UserError(f"{out}: exists and is not among the files to merge; choose another file")
+
+
+def _merged(read):
+    """Contents of all files; ``read`` is path -> Contents."""
+    order = sorted(read, key=lambda path: _rank(read[path]))
+    first = order[0]
+    merged = read[first]
+    for path in order[1:]:
+        found = difference(merged, read[path])
+        if found:
+            raise UserError(f"{path}: holds another study than {first}: {found.replace('asked', 'there')}")
+    sources = {key: [first] for key in merged.tallies}
+    tallies = {key: copy_of(tally) for key, tally in merged.tallies.items()}
+    for path in order[1:]:
+        other = read[path]
+        for measure, columns in other.columns.items():
+            if merged.columns.setdefault(measure, columns) != columns:
+                raise UserError(f"{path}: its {measure} rows have other columns than those of {first}")
+        for key, tally in other.tallies.items():
+            if key not in tallies:
+                tallies[key], sources[key] = copy_of(tally), [path]
+                continue
+            _check_disjoint(tally, path, {name: read[name].tallies[key] for name in sources[key]})
+            tallies[key].add(tally)
+            sources[key].append(path)
+    merged.tallies = tallies
+    merged.measures = in_order([measure for contents in read.values() for measure in contents.measures])
+    merged.created = min(contents.created for contents in read.values())
+    merged.updated = now()
+    return merged
+
+
+def _rank(contents):
+    """Order of files that does not depend on where they were named: most trials first."""
+    return (
+        -contents.trials(),
+        contents.text,
+        contents.name,
+        contents.confidence,
+        [p[0] for p in contents.points],
+    )
+
+
+def _check_disjoint(tally, path, others):
+    for name, other in others.items():
+        try:
+            merge_spans(other.spans + tally.spans)
+        except ValueError as error:
+            raise UserError(
+                f"{path}: shares trials of seed {tally.seed} with {name}: point {tally.point[:12]}, "
+                f"{tally.measure}, {error}"
+            ) from None

@@ -1,0 +1,110 @@
+"""The schema of a results file: names, dimensions, units, how points are grouped. Documented in docs/store.md.
+
+Nothing here touches a file.
+"""
+
+from .errors import UserError
+
+FILE_TYPE = "spare-mc results"
+SCHEMA_VERSION = (1, 0)  # (major, minor): a reader refuses another major, a writer also a newer minor
+
+MOST_SHAPES = 32  # up to so many numbers of groups each get an HDF5 group of their own
+
+# Axes of the arrays of a tally after the point; an array not named here gets axes of its own.
+COUNT_AXES = {
+    "endurable_failures": ("failures",),
+    "trials_at_depth": ("failures", "depth"),
+    "phase_at_failure": ("failures", "phase"),
+    "moves_at_failure": ("failures",),
+    "moves": ("moves",),
+}
+AXIS_FIRST = {"depth": 1}  # coordinate of the first entry along an axis; 0 where not named
+AXIS_UNITS = {"failures": "failures", "depth": "stacks", "moves": "moves"}
+PHASES = ("fixed", "depth", "reorder")
+STATISTICS = ("mean", "low", "high", "std")
+
+COUNT_UNITS = {
+    "endurable_failures": "trials",
+    "trials_at_depth": "trials",
+    "phase_at_failure": "failures",
+    "moves_at_failure": "moves",
+    "moves": "reorders",
+}
+_SUM_UNITS = {
+    "stack": "stacks",
+    "states": "states",
+    "above": "failures",
+    "failures": "failures",
+    "reorders": "reorders",
+    "moves": "moves",
+    "patch": "stacks",
+}
+
+
+def axes_of(measure, name, ndim):
+    """Names of the axes of a tally's array."""
+    axes = COUNT_AXES.get(name, ())
+    if len(axes) == ndim:
+        return axes
+    return tuple(f"{measure}_{name}_{axis}" for axis in range(ndim))
+
+
+def sum_unit(name):
+    """Unit of a sum over trials: ``a`` of what is summed, ``a2`` of its square, ``a b`` of a product."""
+    if name in _SUM_UNITS:
+        return _SUM_UNITS[name]
+    if name.removesuffix("_squared") in _SUM_UNITS:
+        return _SUM_UNITS[name.removesuffix("_squared")] + "2"
+    for left, unit in _SUM_UNITS.items():
+        right = name.removeprefix(left + "_")
+        if right in _SUM_UNITS:
+            other = _SUM_UNITS[right]
+            return unit + "2" if other == unit else f"{unit} {other}"
+    return "1"
+
+
+def parameter_unit(key):
+    """Unit of a resolved parameter: every duration is in seconds, everything else a pure number or a word."""
+    name = key.rpartition(".")[2]
+    return "s" if name.endswith(("_mtbf", "_time", "_period")) else "1"
+
+
+def row_columns(measure):
+    """Names and units of the columns of a measure's rows: ``(names, units)``.
+
+    The kernel that fills the rows names their columns in ``COLUMNS``; a name ending in ``_us`` is a time.
+    """
+    from importlib import import_module
+
+    names = tuple(import_module(f"spare_mc.kernels.{measure}").COLUMNS)
+    return names, tuple("us" if name.endswith("_us") else "1" for name in names)
+
+
+def stacks(groups_of_points):
+    """Where each point lies: HDF5 group name -> indices of its points, in order.
+
+    Points of one number of groups N share the HDF5 group ``groups_N``. A study that sweeps more than MOST_SHAPES
+    values of N shares by powers of two, ``groups_513_to_1024``: thousands of small HDF5 groups would take minutes
+    to write, and entries beyond a point's own N are true zeros.
+    """
+    single = len(set(groups_of_points)) <= MOST_SHAPES
+    found = {}
+    for index, groups in enumerate(groups_of_points):
+        top = 1 << max(int(groups) - 1, 1).bit_length()
+        name = f"groups_{groups}" if single else f"groups_{top // 2 + 1}_to_{top}"
+        found.setdefault(name, []).append(index)
+    return found
+
+
+def check_version(text, path):
+    """(major, minor) of a file; UserError when this version of the package cannot read it."""
+    try:
+        major, minor = (int(part) for part in str(text).split("."))
+    except ValueError:
+        raise UserError(f"{path}: damaged: schema_version {text!r} is not a version") from None
+    if major != SCHEMA_VERSION[0]:
+        advice = "update spare-mc" if major > SCHEMA_VERSION[0] else "write it anew"
+        raise UserError(
+            f"{path}: has schema {major}.{minor}, this spare-mc reads {SCHEMA_VERSION[0]}.x: {advice}"
+        )
+    return major, minor
