@@ -1,0 +1,237 @@
+"""Lives of the reordering controller under random failure patterns: from full strength to wipe-out.
+
+A trial's failure order is the order of its pattern keys (``philox.pattern_keys``), ties by group index, as in the
+survival and stack kernels: the endurable failures of a trial are the same numbers there and here.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .controller import (
+    BEFORE,
+    DEPTH,
+    FIXED,
+    FOUND,
+    REORDER,
+    WIPED,
+    decide,
+    fail,
+    new_state,
+    plan,
+    reset,
+)
+from .jit import njit
+from .philox import pattern_keys, split64
+
+__all__ = ["BY_FAILURES", "COLUMNS", "Event", "PHASES", "Promotion", "failure_order", "life", "lives", "plan"]
+
+PHASES = ("fixed", "depth", "reorder", "wipe-out")  # by number, as decide() returns them
+
+# Columns of lives()' rows, one row a trial. "decisions" are one a batch; the wipe-out is not among them.
+COLUMNS = (
+    "failures",  # endurable failures K; the wipe-out failure is not endured
+    "fixed",  # decisions that moved nothing
+    "deeper",  # decisions that a deeper prefix settled with no move
+    "reorders",  # decisions with moves
+    "moves",  # promotions over all reorders
+    "deeper_patch",  # group-stacks to compute again, over decisions of phase depth
+    "patch",  # the same over reorders
+    "deeper_changed",  # places to compute again, over decisions of phase depth
+    "changed",  # the same over reorders
+    "uncovered",  # types found uncovered, over all decisions
+    "depth_sum",  # depth, over the start and all decisions: sum of S*(k), k = 0..K, where batch = 1
+    "depth",  # depth at the end
+)
+# Columns of lives()' counts by failures so far: decisions of each phase, then sums over them.
+BY_FAILURES = (*PHASES, "moves", "patch", "changed")
+
+
+def lives(plan, seed, first, rows, by_failures=None, moves=None, batch=1):
+    """Whole lives of trials first, first + 1, ...: one row of integers each. Releases the GIL.
+
+    plan: of this module's ``plan(hosts, stacks)``; seed: below 2**64; batch: failures found together and decided
+    on at once (the last batch may be short; endurable failures count single failures whatever the batch).
+
+    rows: int64[count, len(COLUMNS)], written. by_failures: int64[N + 1, len(BY_FAILURES)], added to; row k: decisions
+    after which k groups were out. moves: int64[N + 1], added to: reorders by their moves.
+    """
+    n = plan.stacks.shape[0]
+    if by_failures is None:
+        by_failures = np.zeros((n + 1, len(BY_FAILURES)), np.int64)
+    if moves is None:
+        moves = np.zeros(n + 1, np.int64)
+    k0, k1 = split64(seed)
+    _lives(plan, k0, k1, np.uint64(first), rows, by_failures, moves, np.int64(batch))
+
+
+@njit
+def _lives(plan, k0, k1, first, rows, by_failures, moves, batch):
+    n = plan.stacks.shape[0]
+    state = new_state(plan)
+    keys = np.empty(n, np.uint32)
+    order = np.empty(n, np.int32)
+    starts = np.empty(_slots(n) + 1, np.int32)
+    for i in range(rows.shape[0]):
+        pattern_keys(keys, k0, k1, first + np.uint64(i))
+        failure_order(keys, order, starts)
+        reset(plan, state)
+        _life(plan, state, order, rows[i], by_failures, moves, batch)
+
+
+@njit
+def _life(plan, state, order, row, by_failures, moves, batch):
+    n = order.shape[0]
+    reg = state.reg
+    row[:] = 0
+    row[10] = 1
+    k = np.int64(0)
+    while True:
+        begin = k
+        k = min(n, k + batch)
+        for i in range(begin, k):
+            fail(plan, state, order[i])
+        phase, promoted, patch, changed = decide(plan, state)
+        counts = by_failures[k]
+        counts[phase] += 1
+        if phase == WIPED:
+            break
+        row[10] += reg[DEPTH]
+        row[1 + phase] += 1
+        if phase != FIXED:
+            row[4] += promoted
+            row[4 + phase] += patch
+            row[6 + phase] += changed
+            row[9] += reg[FOUND]
+            counts[4] += promoted
+            counts[5] += patch
+            counts[6] += changed
+            if phase == REORDER:
+                moves[promoted] += 1
+    row[0] = k - 1
+    if k - begin > 1:
+        row[0] = _wipeout_index(plan, state, order, k) - 1
+    row[11] = reg[DEPTH]
+
+
+@njit
+def _wipeout_index(plan, state, order, failed):
+    """Failure index (from 1) of the wipe-out within a batch: least over dead types of their last host's."""
+    hosts = plan.hosts
+    index = state.queue  # scratch
+    for i in range(failed):
+        index[order[i]] = i + 1
+    least = failed
+    for i in range(state.reg[FOUND]):
+        last = np.int64(0)
+        for j in range(hosts.shape[1]):
+            g = hosts[state.uncovered[i], j]
+            if g < 0:
+                break
+            last = max(last, failed + 1 if state.alive[g] else np.int64(index[g]))
+        least = min(least, last)
+    return least
+
+
+@njit
+def _slots(n):
+    """Slots of the bucket sort: the power of two at or above n."""
+    slots = 1
+    while slots < n:
+        slots *= 2
+    return slots
+
+
+@njit
+def failure_order(keys, order, starts):
+    """Write into order (int32[N]) the groups by (key, group), keys uint32[N]; starts: scratch int32[_slots(N) + 1].
+
+    Bucket sort: uniform keys leave about one a bucket, so the insertion pass is short.
+    """
+    n = keys.shape[0]
+    slots = starts.shape[0] - 1
+    shift = np.int64(32)
+    while (np.int64(1) << (np.int64(32) - shift)) < slots:
+        shift -= 1
+    starts[:] = 0
+    for g in range(n):
+        starts[(np.int64(keys[g]) >> shift) + 1] += 1
+    for i in range(slots):
+        starts[i + 1] += starts[i]
+    for g in range(n):
+        slot = np.int64(keys[g]) >> shift
+        order[starts[slot]] = g
+        starts[slot] += 1
+    for i in range(1, n):
+        g = order[i]
+        key = keys[g]
+        j = i
+        while j > 0 and keys[order[j - 1]] > key:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = g
+
+
+class Promotion(NamedTuple):
+    """One type that a reorder brought into a prefix: places count from 0."""
+
+    type: int
+    group: int
+    old_place: int
+    new_place: int
+
+
+class Event(NamedTuple):
+    """One decision of life(): what failed, what the controller did, and the stacks before and after."""
+
+    failures: int  # groups out so far, this batch included
+    groups: tuple  # those of this batch, in failure order
+    phase: int  # index into PHASES
+    moves: int
+    promotions: tuple  # of Promotion, by (group, new place)
+    depth_before: int
+    depth_after: int
+    uncovered: int  # types that the failures left uncovered at the depth before
+    patch: int  # groups with places to compute again
+    changed: int  # places to compute again
+    before: np.ndarray  # int32[N, r], stacks before the decision, -1 padded; dead groups': as they died
+    after: np.ndarray  # int32[N, r], stacks after it
+    alive: np.ndarray  # bool[N], after the failures
+
+
+def life(plan, seed, trial, batch=1):
+    """The life of one trial, decision by decision: a generator of Event, the last one the wipe-out.
+
+    Same device functions, order and batches as lives(); for teaching, plots and tests.
+    """
+    n = plan.stacks.shape[0]
+    keys = np.empty(n, np.uint32)
+    order = np.empty(n, np.int32)
+    pattern_keys(keys, *split64(seed), np.uint64(trial))
+    failure_order(keys, order, np.empty(_slots(n) + 1, np.int32))
+    state = new_state(plan)
+    phase, k = FIXED, 0
+    while phase != WIPED:
+        groups = tuple(int(g) for g in order[k : k + batch])
+        k += len(groups)
+        for g in groups:
+            fail(plan, state, g)
+        before = state.stack.copy()
+        phase, moves, patch, changed = (int(value) for value in decide(plan, state))
+        depths = int(state.reg[BEFORE]), int(state.reg[DEPTH])
+        after = state.stack.copy()
+        promotions = _promotions(before, after, depths[1]) if phase == REORDER else ()
+        yield Event(
+            k, groups, phase, moves, promotions, *depths, int(state.reg[FOUND]), patch, changed, before, after,
+            state.alive.astype(bool),
+        )  # fmt: skip
+
+
+def _promotions(before, after, depth):
+    found = []
+    for g in np.flatnonzero((before != after).any(axis=1)):
+        old = list(before[g])
+        for place, t in enumerate(after[g, :depth]):
+            if old.index(t) >= depth:
+                found.append(Promotion(int(t), int(g), old.index(t), place))
+    return tuple(found)
