@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .arguments import positive, whole
 from .errors import UserError
 
 LAWS = ("exponential", "weibull")
@@ -27,12 +28,12 @@ class Exponential:
     name = "exponential"
 
     def __post_init__(self):
-        object.__setattr__(self, "mean", _positive("mean", self.mean))
+        object.__setattr__(self, "mean", positive("mean", self.mean))
 
     @classmethod
     def from_scale(cls, scale):
         """The law of this scale [s]; for the exponential the scale is the mean."""
-        return cls(_positive("scale", scale))
+        return cls(positive("scale", scale))
 
     @property
     def scale(self):
@@ -49,7 +50,7 @@ class Exponential:
 
     def minimum(self, count):
         """The law of the first failure among ``count`` independent units, an Exponential of mean / count."""
-        return Exponential(self.mean / _count("count", count))
+        return Exponential(self.mean / whole("count", count, 1))
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,13 @@ class Weibull:
     name = "weibull"
 
     def __post_init__(self):
-        object.__setattr__(self, "mean", _positive("mean", self.mean))
+        object.__setattr__(self, "mean", positive("mean", self.mean))
         object.__setattr__(self, "shape", _shape(self.shape))
 
     @classmethod
     def from_scale(cls, scale, shape):
         """The law of this scale [s] and shape."""
-        return cls(_positive("scale", scale) * math.gamma(1.0 + 1.0 / _shape(shape)), shape)
+        return cls(positive("scale", scale) * math.gamma(1.0 + 1.0 / _shape(shape)), shape)
 
     @property
     def scale(self):
@@ -85,7 +86,7 @@ class Weibull:
 
     def minimum(self, count):
         """The law of the first failure among ``count`` *fresh* units: mean * count**(-1/shape), same shape."""
-        return Weibull(self.mean * _count("count", count) ** (-1.0 / self.shape), self.shape)
+        return Weibull(self.mean * whole("count", count, 1) ** (-1.0 / self.shape), self.shape)
 
 
 def law(name, mean, shape=None):
@@ -110,7 +111,7 @@ def convert_mtbf(mtbf, source, target, groups=None, gpus_per_group=None, gpus_pe
     for role, level in (("source", source), ("target", target)):
         if level not in LEVELS:
             raise UserError(f"{role} = {level!r}: must be one of {', '.join(LEVELS)}")
-    mtbf = _positive(f"{source}_mtbf", mtbf)
+    mtbf = positive(f"{source}_mtbf", mtbf)
     ends = {source, target}
     needed = set()
     if "system" in ends and len(ends) == 2:
@@ -125,7 +126,7 @@ def convert_mtbf(mtbf, source, target, groups=None, gpus_per_group=None, gpus_pe
             raise UserError(
                 f"{name} is missing: {source}_mtbf = {mtbf:g} cannot become {target}_mtbf without"
             )
-        counts[name] = _count(name, counts[name])
+        counts[name] = whole(name, counts[name], 1)
     size = {  # in GPUs; a count that is not needed cancels
         "gpu": 1,
         "node": counts["gpus_per_node"] if "gpus_per_node" in needed else 1,
@@ -140,28 +141,11 @@ def system_mtbf(value, per, groups, gpus_per_group=None, gpus_per_node=None):
     return convert_mtbf(value, per, "system", groups, gpus_per_group, gpus_per_node)
 
 
-def _positive(name, value):
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not 0.0 < number < math.inf:
-        raise UserError(f"{name} = {value!r}: must be a positive number")
-    return number
-
-
 def _shape(value):
-    shape = _positive("shape", value)
+    shape = positive("shape", value)
     if shape < _LEAST_SHAPE:
         raise UserError(f"shape = {value!r}: must be at least {_LEAST_SHAPE}")
     return shape
-
-
-def _count(name, value):
-    number = value.__index__() if hasattr(value, "__index__") and not isinstance(value, bool) else 0
-    if number < 1:
-        raise UserError(f"{name} = {value!r}: must be an integer of at least 1")
-    return number
 
 
 def _hazard(probability):

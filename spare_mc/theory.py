@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from .arguments import not_negative, positive, size, whole
 from .errors import UserError
 
 TIMES_TO_FAILURE = ("wipeout", "paper")
@@ -21,7 +22,7 @@ def mu(groups, redundancy):
     The paper's closed form; near the golomb layout (0.8 % low at N=600, r=9), not near other layouts.
     Parameters: ``groups`` N, ``redundancy`` r in 1..N. Returns float, failures including the wipe-out.
     """
-    groups, redundancy = _size(groups, redundancy)
+    groups, redundancy = size(groups, redundancy)
     return math.gamma(1.0 + 1.0 / redundancy) * groups ** (1.0 - 1.0 / redundancy)
 
 
@@ -30,7 +31,7 @@ def least_stack_bound(failures, groups):
 
     ``failures`` k in 0..N-1: int, or an int array (returns int64 of its shape).
     """
-    groups = _whole("groups", groups, 1)
+    groups = whole("groups", groups, 1)
     k = np.asarray(failures)
     if k.dtype.kind not in "iu" or k.size and (k.min() < 0 or k.max() >= groups):
         raise UserError(f"failures = {failures!r}: must be integers from 0 to groups - 1 = {groups - 1}")
@@ -75,7 +76,7 @@ def availability(period, save_time, restart_time, time_to_failure):
     Counts saving and rework as lost (Saxena et al. 2024). All times [s]; ``period`` T_c includes the save.
     """
     save, restart, failure = _checkpoint_times(save_time, restart_time, time_to_failure)
-    period = _positive("period", period)
+    period = positive("period", period)
     if period < save:
         raise UserError(f"period = {period:g}: must be at least save_time = {save:g}, which it includes")
     return 2.0 * failure * (period - save) / (period * (2.0 * failure + 2.0 * restart + period))
@@ -91,7 +92,7 @@ def best_availability(save_time, restart_time, time_to_failure):
 
 def cost(mean_stack, save_time, restart_time, time_to_failure):
     """J = S_bar / A*(T_f): time per unit of progress, in stacks. ``mean_stack`` S_bar >= 1; times [s]."""
-    return _positive("mean_stack", mean_stack) / best_availability(save_time, restart_time, time_to_failure)
+    return positive("mean_stack", mean_stack) / best_availability(save_time, restart_time, time_to_failure)
 
 
 def redundancy_costs(
@@ -111,8 +112,8 @@ def redundancy_costs(
     -------
     dict of r to J, in the order of r
     """
-    groups = _whole("groups", groups, 2)
-    system_mtbf = _positive("system_mtbf", system_mtbf)
+    groups = whole("groups", groups, 2)
+    system_mtbf = positive("system_mtbf", system_mtbf)
     if time_to_failure not in TIMES_TO_FAILURE:
         raise UserError(
             f"time_to_failure = {time_to_failure!r}: must be one of {', '.join(TIMES_TO_FAILURE)}"
@@ -139,7 +140,7 @@ def best_redundancy(groups, system_mtbf, save_time, restart_time, time_to_failur
 
 def redundancy_shortcut(groups):
     """The paper's shortcut for the best r, floor(log2 N + 0.833); at most N."""
-    groups = _whole("groups", groups, 1)
+    groups = whole("groups", groups, 1)
     return min(groups, math.floor(math.log2(groups) + 0.833))
 
 
@@ -150,7 +151,7 @@ def replication_failures_to_interruption(groups, redundancy):
     (n g + 1) Gamma(1 + 1/g) Gamma(n + 1) / Gamma(n + 1 + 1/g); exact. Float, relative error below 1e-13.
     The form needs equal blocks: where r does not divide N, sum ``exact.survival_curve`` of the partition.
     """
-    groups, redundancy = _size(groups, redundancy)
+    groups, redundancy = size(groups, redundancy)
     if groups % redundancy:
         raise UserError(
             f"redundancy = {redundancy}: must divide groups = {groups} for equal blocks; "
@@ -163,8 +164,8 @@ def replication_failures_to_interruption(groups, redundancy):
 
 def young_period(save_time, time_to_failure):
     """Young's compute time between saves, sqrt(2 T_s T_f) [s]; the save is not included."""
-    save = _positive("save_time", save_time)
-    return math.sqrt(2.0 * save * _positive("time_to_failure", time_to_failure))
+    save = positive("save_time", save_time)
+    return math.sqrt(2.0 * save * positive("time_to_failure", time_to_failure))
 
 
 def exponential_period(save_time, time_to_failure):
@@ -173,7 +174,7 @@ def exponential_period(save_time, time_to_failure):
     W = T_f (1 + L0(-exp(-T_s/T_f - 1))) with Lambert's L0, found as the root u = W/T_f of
     -u - ln(1 - u) = T_s/T_f, which keeps its digits where L0 is evaluated next to its branch point.
     """
-    save, failure = _positive("save_time", save_time), _positive("time_to_failure", time_to_failure)
+    save, failure = positive("save_time", save_time), positive("time_to_failure", time_to_failure)
     ratio = save / failure
     if ratio > 40.0:  # L0 is below the last digit
         return failure
@@ -206,7 +207,7 @@ def time_to_wipeout(survival, system_mtbf, law="exponential", shape=None):
 
     survival = _curve(survival)
     groups = survival.shape[0] - 1
-    lifetime = make(law, _positive("system_mtbf", system_mtbf) * groups, shape)
+    lifetime = make(law, positive("system_mtbf", system_mtbf) * groups, shape)
     if lifetime.name == "exponential":
         return float(np.sum(survival[:-1] * (lifetime.mean / np.arange(groups, 0, -1))))
     from .order_times import weibull_order_means
@@ -238,45 +239,10 @@ def _log_gamma_step(x, step):
 
 def _checkpoint_times(save_time, restart_time, time_to_failure):
     return (
-        _not_negative("save_time", save_time),
-        _not_negative("restart_time", restart_time),
-        _positive("time_to_failure", time_to_failure),
+        not_negative("save_time", save_time),
+        not_negative("restart_time", restart_time),
+        positive("time_to_failure", time_to_failure),
     )
-
-
-def _size(groups, redundancy):
-    groups = _whole("groups", groups, 1)
-    redundancy = _whole("redundancy", redundancy, 1)
-    if redundancy > groups:
-        raise UserError(f"redundancy = {redundancy}: must be from 1 to groups = {groups}")
-    return groups, redundancy
-
-
-def _whole(name, value, low):
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-        raise UserError(f"{name} = {value!r}: must be an integer of at least {low}")
-    return int(value)
-
-
-def _number(value):
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return math.nan
-
-
-def _positive(name, value):
-    number = _number(value)
-    if not 0.0 < number < math.inf:
-        raise UserError(f"{name} = {value!r}: must be a positive number")
-    return number
-
-
-def _not_negative(name, value):
-    number = _number(value)
-    if not 0.0 <= number < math.inf:
-        raise UserError(f"{name} = {value!r}: must be a number of at least 0")
-    return number
 
 
 def _curve(survival):
