@@ -23,6 +23,7 @@ class Progress:
     """Where a run stands; handed to the progress callback after every block."""
 
     done: int
+    before: int  # done before this run
     total: int
     elapsed: float
     point: int
@@ -73,7 +74,8 @@ def run(study, *, have, keep, backend="auto", threads=None, progress=None):
         for first, stop in missing_spans(_spans(have(point.id, measure)), study.trials)
     )
     total = study.trials * len(study.points) * len(study.measures)
-    started, done = time.monotonic(), total - todo
+    started, before = time.monotonic(), total - todo
+    done = before
 
     def work(point, measure, plan, first, count):
         counts, sums = chosen.block(measure, plan, point.layout, study.key(point), first, count)
@@ -88,7 +90,9 @@ def run(study, *, have, keep, backend="auto", threads=None, progress=None):
             keep(future.result())
             done += count
             if progress:
-                progress(Progress(done, total, time.monotonic() - started, index + 1, len(study.points)))
+                progress(
+                    Progress(done, before, total, time.monotonic() - started, index + 1, len(study.points))
+                )
 
     with ThreadPoolExecutor(threads, thread_name_prefix="spare-mc") as pool:
         try:

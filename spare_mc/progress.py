@@ -12,12 +12,9 @@ class _Callback:
 
     def __init__(self, show=None):
         self.last = None
-        self.first_done = None
         self._show = show
 
     def __call__(self, progress):
-        if self.first_done is None:
-            self.first_done = progress.done
         self.last = progress
         if self._show:
             self._show(progress)

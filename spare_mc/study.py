@@ -245,7 +245,7 @@ def layout_of(parameters):
 def _failures(values, cluster, label):
     if not values["failures"]:
         return {}
-    from .laws import system_mtbf
+    from .laws import convert_mtbf
 
     failures = validated("failures", values["failures"], label)
     given = {u: getattr(failures, f"{u}_mtbf") for u in ("system", "group", "node", "gpu")}
@@ -267,11 +267,8 @@ def _failures(values, cluster, label):
         raise UserError(
             f"{label}: failures.{unit}_mtbf = {value}: needs cluster.gpus or cluster.gpus_per_group"
         )
-    resolved["failures.system_mtbf"] = float(
-        system_mtbf(
-            value, per=unit, groups=cluster.groups, gpus_per_group=gpus, gpus_per_node=cluster.gpus_per_node
-        )
-    )
+    sizes = {"groups": cluster.groups, "gpus_per_group": gpus, "gpus_per_node": cluster.gpus_per_node}
+    resolved["failures.system_mtbf"] = float(convert_mtbf(value, unit, "system", **sizes))
     return resolved
 
 

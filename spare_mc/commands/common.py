@@ -1,6 +1,7 @@
 """What verbs share: options, printing."""
 
 import json
+import math
 import sys
 
 import click
@@ -18,7 +19,7 @@ def _finite(value):
         return {key: _finite(v) for key, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_finite(v) for v in value]
-    if isinstance(value, float) and not (value - value == 0):
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 

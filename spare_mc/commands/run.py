@@ -2,7 +2,8 @@
 
 import click
 
-from ..study_model import SWEPT, flags_of, keys
+from spare_mc.study_model import SWEPT, flags_of, keys
+
 from .common import flag_value, json_option
 
 
@@ -59,9 +60,10 @@ def command(study, output, backend, threads, quiet, dry_run, as_json, **flags):
     spare-mc run paper-600
     spare-mc run --groups 600 --redundancy 8,9,10 --layout golomb --trials 1e6 -o sweep.h5
     """
-    from .. import api, backends, report, study as studies
-    from ..engine import check_threads
-    from ..progress import reporter
+    from spare_mc import api, backends, report
+    from spare_mc import study as studies
+    from spare_mc.engine import check_threads
+    from spare_mc.progress import reporter
 
     asked = studies.load(study, overrides_of(flags))
     chosen = backends.choose(backend, asked.measures)

@@ -1,0 +1,18 @@
+"""``spare-mc merge``: results files of one study into one."""
+
+import click
+
+
+@click.command("merge", short_help="join results files of one study")
+@click.argument("files", metavar="FILE.h5...", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, metavar="FILE.h5", help="File to write; must not exist.")
+def command(files, output):
+    """Join results files of one study and seed that hold different trials; the order of the files does not matter.
+
+    Files of another study, of another schema, or that share a trial are refused, and nothing is written.
+    """
+    from spare_mc import report, store
+
+    store.merge(files, output)
+    report.print_results(store.read(output).points)
+    print(f"results: {output}")

@@ -1,0 +1,213 @@
+"""What the command line prints of results: tables with intervals, exact values and closed forms beside."""
+
+from rich.table import Table
+
+from .commands.common import console, interval, number, print_json
+from .estimates import UNITS
+from .results import PointResult
+
+_NAMES = {
+    "endurable_failures": "endurable failures K",
+    "wipeout_index": "wipe-out index K + 1",
+    "time_to_interruption_s": "time to interruption",
+    "mean_stack": "mean all-reduce stack",
+    "above_bound_fraction": "failures above the bound c(k)",
+    "reorder_fraction": "failures decided by a reorder",
+    "moves_per_reorder": "moves per reorder",
+    "patch_stacks": "patch stacks per reorder",
+}
+
+
+def title(result: PointResult):
+    """One line that says which point this is."""
+    p = result.parameters
+    text = f"{p['layout.kind']}, {p['cluster.groups']:,} groups, redundancy {p['layout.redundancy']}"
+    if "cluster.gpus_per_group" in p:
+        text += f", {p['cluster.groups'] * p['cluster.gpus_per_group']:,} GPUs"
+    if "failures.system_mtbf" in p:
+        law = p["failures.law"] + (f" (shape {p['failures.shape']:g})" if "failures.shape" in p else "")
+        text += f", {law} failures, system MTBF {p['failures.system_mtbf']:g} s"
+    return text
+
+
+def beside(result):
+    """Exact values and closed forms to print beside estimates: name -> (exact or None, closed form or None)."""
+    from . import exact, theory
+
+    p = result.parameters
+    groups, redundancy = int(p["cluster.groups"]), int(p["layout.redundancy"])
+    try:
+        curve = exact.survival_curve(result.layout)
+    except ValueError:  # a host table that the file holds only by its hash
+        curve = None
+    mu = theory.mu(groups, redundancy)
+    index = None if curve is None else float(curve.sum())
+    values = {
+        "endurable_failures": (None if index is None else index - 1, mu - 1),
+        "wipeout_index": (index, mu),
+        "mean_stack": (None, theory.mean_least_stack_bound(groups, redundancy)),
+    }
+    if "failures.system_mtbf" in p:
+        mtbf, law, shape = p["failures.system_mtbf"], p["failures.law"], p.get("failures.shape")
+        until = None if curve is None else theory.time_to_wipeout(curve, mtbf, law, shape)
+        values["time_to_interruption_s"] = (until, mu * mtbf)
+    return values
+
+
+def _point_table(result):
+    table = Table(title=title(result), title_justify="left", title_style="bold", box=None, pad_edge=False)
+    level = f"{100 * result.confidence:g} % interval"
+    for heading, justify in (
+        ("estimate", "left"),
+        ("mean", "right"),
+        (level, "right"),
+        ("std per trial", "right"),
+        ("exact", "right"),
+        ("closed form", "right"),
+        ("unit", "left"),
+    ):
+        table.add_column(heading, justify=justify, no_wrap=True)
+    values = beside(result)
+    for name, estimate in result.estimates.items():
+        exact, closed = values.get(name, (None, None))
+        unit = UNITS.get(name, "")
+        table.add_row(
+            _NAMES.get(name, name),
+            number(estimate.mean),
+            interval(estimate),
+            number(estimate.std),
+            number(exact),
+            number(closed),
+            "" if unit == "1" else unit,
+        )
+    return table
+
+
+def _verdict_on_mu(result):
+    """How far the paper's closed form is from what was found, in words."""
+    from . import theory
+
+    found = result.estimates.get("wipeout_index")
+    if found is None:
+        return None
+    mu = theory.mu(int(result.parameters["cluster.groups"]), int(result.parameters["layout.redundancy"]))
+    off = found.mean / mu - 1
+    compared = "more" if off >= 0 else "less"
+    return f"endures {abs(100 * off):.2g} % {compared} than the paper's closed form mu = {mu:,.2f} (wipe-out index)"
+
+
+def print_results(results):
+    """Print a table a point for a few points, one table of all for many."""
+    out = console()
+    if len(results) > 3:
+        out.print(_sweep_table(results))
+        return
+    for result in results:
+        out.print(_point_table(result))
+        line = f"{result.trials:,} trials" if result.trials else "no trials"
+        told = _verdict_on_mu(result)
+        out.print(f"{line}; {told}" if told else line)
+        out.print()
+
+
+def _sweep_table(results):
+    """One row a point: the parameters that differ, then estimates with half-widths."""
+    table = Table(box=None, pad_edge=False)
+    swept = varying(results)
+    for key in swept:
+        table.add_column(key.split(".")[1], justify="right", no_wrap=True)
+    table.add_column("trials", justify="right")
+    names = list(dict.fromkeys(name for r in results for name in r.estimates))
+    for name in names:
+        unit = UNITS.get(name, "1")
+        table.add_column(_NAMES.get(name, name) + ("" if unit == "1" else f" [{unit}]"), justify="right")
+    table.add_column("exact K + 1", justify="right")
+    table.add_column("mu", justify="right")
+    for result in results:
+        cells = [_cell(result.parameters.get(key)) for key in swept]
+        cells.append(f"{result.trials:,}")
+        cells += [_plus_minus(result.estimates.get(name)) for name in names]
+        exact, closed = beside(result)["wipeout_index"]
+        table.add_row(*cells, number(exact), number(closed))
+    level = {f"{100 * r.confidence:g} %" for r in results}
+    table.caption = f"± half-width of the {' or '.join(sorted(level))} interval"
+    table.caption_justify = "left"
+    return table
+
+
+def varying(results):
+    """Dotted keys of parameters that differ between points, without what only follows from them."""
+    derived = ("layout.digest", "layout.offsets", "cluster.gpus_per_group")
+    keys = dict.fromkeys(key for r in results for key in r.parameters if key not in derived)
+    found = [key for key in keys if len({_cell(r.parameters.get(key)) for r in results}) > 1]
+    return found or ["layout.kind", "cluster.groups", "layout.redundancy"]
+
+
+def _cell(value):
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _plus_minus(estimate):
+    if estimate is None:
+        return "-"
+    if estimate.low is None:
+        return number(estimate.mean)
+    return f"{number(estimate.mean)} ± {number(max(estimate.high - estimate.mean, estimate.mean - estimate.low), 2)}"
+
+
+def print_results_json(results, curves=True):
+    """Print the list of points that scripts read; README says what is in it."""
+    print_json([result.as_json(curves) for result in results])
+
+
+def print_provenance(path, attributes):
+    """Where a results file comes from."""
+    out = console()
+    keys = ("study_name", "seed", "generator", "package_version", "created", "updated", "host")
+    told = [f"{key.replace('_', ' ')} {attributes[key]}" for key in keys if key in attributes]
+    out.print(f"{path}: " + ", ".join(told))
+    out.print()
+
+
+def print_footer(study, path, backend, threads, progress):
+    """What was done and where it lies."""
+    last = progress.last
+    if last is None:
+        done = "nothing was missing"
+    else:
+        added = last.done - last.before
+        done = f"{added:,} trials added in {last.elapsed:.2f} s ({added / max(last.elapsed, 1e-9):,.0f} a second)"
+    print(f"{done}; seed {study.seed}, backend {backend}, {threads} threads")
+    print(f"results: {path}   (spare-mc show | check | plot {path})")
+
+
+def print_plan(study, path, backend, threads, as_json=False):
+    """The points of a study and how much each asks for, without computing."""
+    if as_json:
+        points = [{"id": p.id, "parameters": p.parameters, "trials": study.trials} for p in study.points]
+        print_json(
+            {"study": study.name, "output": path, "backend": backend, "threads": threads, "points": points}
+        )
+        return
+    print(
+        f"study {study.name}: {len(study.points)} points, {', '.join(study.measures)}, {study.trials:,} trials each, "
+        f"seed {study.seed}, backend {backend}, {threads} threads, results to {path}"
+    )
+    for number_, point in enumerate(study.points, 1):
+        print(f"{number_:6d}  {point.id[:12]}  {title(PointResult(point.id, point.parameters, study.seed))}")
+
+
+def print_verdicts(verdicts, results):
+    """One line a verdict, points told apart by their titles."""
+    out = console()
+    titles = {result.id: title(result) for result in results}
+    for point in dict.fromkeys(v.point for v in verdicts):
+        out.print(f"[bold]{titles[point]}[/bold]")
+        for verdict in (v for v in verdicts if v.point == point):
+            mark = {"approximation": "    "}.get(verdict.kind, "ok  " if verdict.passed else "FAIL")
+            out.print(f"  {mark} {verdict.message}", markup=False, soft_wrap=True)
+    failed = sum(not v.passed for v in verdicts)
+    tested = sum(v.kind != "approximation" for v in verdicts)
+    print(f"{tested} tests, {failed} failed" if failed else f"{tested} tests passed")
