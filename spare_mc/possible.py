@@ -1,0 +1,103 @@
+"""What must hold in every trial, whatever the layout: counts that break it were not sampled from what they name."""
+
+import numpy as np
+
+from .estimates import stack_bound
+
+
+def pattern_tallies(result):
+    """The tallies of a point that hold a histogram of endurable failures and at least one trial."""
+    return [t for t in result.tallies.values() if "endurable_failures" in t.counts and t.total]
+
+
+def trials_alive(histogram):
+    """Trials alive after k failures, int64[N+1], from the histogram of endurable failures."""
+    return np.cumsum(histogram[::-1])[::-1]
+
+
+def what_is_wrong(result):
+    """The first thing about the counts of a point that cannot be, one line; None where all is possible."""
+    tallies = pattern_tallies(result)
+    for tally in tallies:
+        wrong = _endurance(tally, result.parameters)
+        if wrong is None and tally.measure == "stacks":
+            wrong = _stacks(tally)
+        if wrong is None and tally.measure == "reordering":
+            wrong = _phases(tally)
+        if wrong is not None:
+            return f"{tally.measure}: {wrong}"
+    return _unlike(tallies)
+
+
+def _fewest_hosts(parameters):
+    """Hosts of the type that has fewest: r, but for the short last block of a partition."""
+    groups, redundancy = parameters["cluster.groups"], parameters["layout.redundancy"]
+    if parameters.get("layout.kind") == "partition" and groups % redundancy:
+        return groups % redundancy
+    return redundancy
+
+
+def _endurance(tally, parameters):
+    """A wipe-out takes all hosts of a type; N types need at least N/r groups to host them."""
+    histogram = tally.counts["endurable_failures"]
+    groups, redundancy = parameters["cluster.groups"], parameters["layout.redundancy"]
+    counted = int(histogram.sum())
+    if counted != tally.total or (histogram < 0).any():
+        return f"endurable_failures counts {counted:,} trials, the spans {tally.total:,}"
+    seen = np.flatnonzero(histogram)
+    hosts, most = _fewest_hosts(parameters), groups - -(-groups // redundancy)
+    if seen[0] < hosts - 1:
+        return (
+            f"{histogram[seen[0]]:,} trials endure only {seen[0]:,} failures; every type has {hosts} hosts or more, "
+            f"so that none can endure fewer than {hosts - 1}"
+        )
+    if seen[-1] > most:
+        return (
+            f"{histogram[seen[-1]]:,} trials endure {seen[-1]:,} failures; the groups left then host fewer than "
+            f"{groups:,} types, so that none can endure more than {most:,}"
+        )
+    return None
+
+
+def _stacks(tally):
+    """Depths belong to the trials alive, are not below c(k), and add up to the sums of the trials."""
+    at_depth = tally.counts["trials_at_depth"]
+    alive = trials_alive(tally.counts["endurable_failures"])
+    off = np.flatnonzero(at_depth.sum(axis=1) != alive)
+    if len(off):
+        k = int(off[0])
+        return f"after k = {k:,} failures {at_depth[k].sum():,} trials have a depth, {alive[k]:,} are alive"
+    depths = np.arange(1, at_depth.shape[1] + 1)
+    bound = stack_bound(len(at_depth) - 1)
+    below = np.argwhere((at_depth > 0) & (depths < bound[:, None]))
+    if len(below):
+        k, place = (int(i) for i in below[0])
+        return (
+            f"after k = {k:,} failures {at_depth[k, place]:,} trials have depth {place + 1}, below "
+            f"ceil(N/(N-k)) = {bound[k]:.0f}"
+        )
+    total = sum(int(n) * int(d) for n, d in zip(at_depth.sum(axis=0), depths, strict=True))
+    if total != tally.sums["stack"]:
+        return f"trials_at_depth adds up to {total:,} stacks, sum 'stack' to {tally.sums['stack']:,}"
+    return None
+
+
+def _phases(tally):
+    """One phase decides each failure that a trial endures."""
+    decided = tally.counts["phase_at_failure"].sum(axis=1)[1:]
+    alive = trials_alive(tally.counts["endurable_failures"])[1:]
+    off = np.flatnonzero(decided != alive)
+    if len(off):
+        k = int(off[0]) + 1
+        return f"a phase decides failure k = {k:,} in {decided[k - 1]:,} trials, {alive[k - 1]:,} endure it"
+    return None
+
+
+def _unlike(tallies):
+    """Measures read the same failure orders: over the same trials their endurable failures are the same."""
+    first = {}
+    for tally in tallies:
+        other = first.setdefault(tally.spans, tally)
+        if not np.array_equal(other.counts["endurable_failures"], tally.counts["endurable_failures"]):
+            return f"{other.measure} and {tally.measure} differ in the endurable failures of the same trials"
+    return None
