@@ -9,6 +9,7 @@ import importlib.util
 
 import numpy as np
 
+from . import measures
 from .errors import UserError
 from .study_model import nearest
 
@@ -33,65 +34,87 @@ class Backend:
         raise NotImplementedError
 
 
-def _survival_counts(layout, endurable):
-    return {"endurable_failures": np.bincount(endurable, minlength=layout.groups + 1)}, {}
-
-
-def _survival_plan_arguments(layout):
-    if layout.offsets is not None:
-        return {"offsets": np.array(layout.offsets, np.int64)}
-    if layout.block is not None:
-        return {"block": layout.block}
-    return {"hosts": layout.host_table()}
+def _host_rows(layout):
+    return [layout.hosts(t).tolist() for t in range(layout.groups)]
 
 
 class Reference(Backend):
     """Plain Python: slow, obviously right, the oracle of the others."""
 
     name = "reference"
-    measures = ("survival",)
+    measures = ("survival", "stacks")
     cost = 500.0
 
     def plan(self, measure, layout):
-        return [layout.hosts(t).tolist() for t in range(layout.groups)]
+        return _host_rows(layout)
 
     def block(self, measure, plan, layout, key, first, count):
-        from .kernels import reference
+        trials = range(first, first + count)
+        if measure == "survival":
+            from .kernels.reference import endurable
 
-        endurable = [
-            reference.endurable(plan, layout.groups, key, trial) for trial in range(first, first + count)
-        ]
-        return _survival_counts(layout, np.array(endurable, np.int32))
+            found = [endurable(plan, layout.groups, key, trial) for trial in trials]
+            return measures.survival(np.array(found, np.int32), layout.groups)
+        from .kernels.reference_stacks import capacity
+
+        found = [capacity(plan, layout.groups, layout.redundancy, key, trial) for trial in trials]
+        return measures.stacks(np.array(found, np.int32).reshape(count, layout.redundancy), layout.groups)
 
 
 class _Kernels(Backend):
     """Backends whose kernels follow the array interface of ``spare_mc.kernels``."""
 
-    def _survival(self):
+    def kernel(self, measure):
+        """The module with the kernel of a measure."""
         raise NotImplementedError
 
     def plan(self, measure, layout):
-        return self._survival().plan(layout.groups, layout.redundancy, **_survival_plan_arguments(layout))
+        prepare = self.kernel(measure).plan
+        if measure != "survival":
+            return prepare(layout.host_table(), layout.stack_table())
+        if layout.offsets is not None:
+            hosting = {"offsets": np.array(layout.offsets, np.int64)}
+        elif layout.block is not None:
+            hosting = {"block": layout.block}
+        else:
+            hosting = {"hosts": layout.host_table()}
+        return prepare(layout.groups, layout.redundancy, **hosting)
 
     def block(self, measure, plan, layout, key, first, count):
+        return getattr(self, "_" + measure)(self.kernel(measure), plan, layout, key, first, count)
+
+    def _survival(self, kernel, plan, layout, key, first, count):
         endurable = np.empty(count, np.int32)
-        self._survival().endurable(plan, key, first, endurable)
-        return _survival_counts(layout, endurable)
+        kernel.endurable(plan, key, first, endurable)
+        return measures.survival(endurable, layout.groups)
+
+    def _stacks(self, kernel, plan, layout, key, first, count):
+        last = np.empty((count, layout.redundancy), np.int32)
+        kernel.capacity(plan, key, first, last)
+        return measures.stacks(last, layout.groups)
+
+    def _reordering(self, kernel, plan, layout, key, first, count):
+        rows = np.empty((count, len(kernel.COLUMNS)), np.int64)
+        by_failures = np.zeros((layout.groups + 1, len(kernel.BY_FAILURES)), np.int64)
+        moves = np.zeros(layout.groups + 1, np.int64)
+        kernel.lives(plan, key, first, rows, by_failures, moves)
+        return measures.reordering(rows, kernel.COLUMNS, by_failures, moves)
 
 
 class Numba(_Kernels):
     """Compiled at first use, cached; the fastest on a CPU."""
 
     name = "numba"
-    measures = ("survival",)
+    modules = {"survival": "survival", "stacks": "stacks", "reordering": "reorder"}
+    measures = tuple(modules)
 
     def missing(self):
         if importlib.util.find_spec("numba") is None:
             return "Numba is not installed: pip install numba"
         return None
 
-    def _survival(self):
-        return importlib.import_module("spare_mc.kernels.survival")
+    def kernel(self, measure):
+        return importlib.import_module(f"spare_mc.kernels.{self.modules[measure]}")
 
 
 class Cython(_Kernels):
@@ -111,32 +134,32 @@ class Cython(_Kernels):
             )
         return None
 
-    def _survival(self):
+    def kernel(self, measure):
         return importlib.import_module("spare_mc.kernels.ahead")
 
 
 BACKENDS = {backend.name: backend for backend in (Numba(), Cython(), Reference())}
 
 
-def choose(name, measures):
+def choose(name, wanted):
     """The backend of that name, or for "auto" the first that is here and has every measure.
 
     Raises UserError for an unknown name, a backend that is not here, or one that lacks a measure.
     """
     if name in (None, "auto"):
         for backend in BACKENDS.values():
-            if backend.missing() is None and set(measures) <= set(backend.measures):
+            if backend.missing() is None and set(wanted) <= set(backend.measures):
                 return backend
-        raise UserError(f"backend: none here can do {', '.join(measures)}; run 'pip install numba'")
+        raise UserError(f"backend: none here can do {', '.join(wanted)}; run 'pip install numba'")
     if name not in BACKENDS:
         raise UserError(f"backend = {name!r}: {nearest(name, ['auto', *BACKENDS])}")
     backend = BACKENDS[name]
     reason = backend.missing()
     if reason:
         raise UserError(f"backend = {name!r}: {reason}")
-    lacking = [m for m in measures if m not in backend.measures]
+    lacking = [m for m in wanted if m not in backend.measures]
     if lacking:
-        able = [b.name for b in BACKENDS.values() if set(measures) <= set(b.measures)]
+        able = [b.name for b in BACKENDS.values() if set(wanted) <= set(b.measures)]
         raise UserError(
             f"backend = {name!r}: cannot do {', '.join(lacking)}; backends that can: {', '.join(able) or 'none'}"
         )

@@ -1,0 +1,81 @@
+"""From what a kernel returns for a block of trials to the counts and sums of its tally."""
+
+import numpy as np
+
+
+def survival(endurable, groups):
+    """``(counts, sums)`` of a survival block.
+
+    endurable : int32[count], endurable failures K of each trial
+    """
+    return {"endurable_failures": np.bincount(endurable, minlength=groups + 1)}, {}
+
+
+def stacks(last, groups):
+    """``(counts, sums)`` of a block of least stacks.
+
+    last : int32[count, r]; column d - 1 is the largest k with S*(k) <= d, so that the last column is K
+
+    Counts: ``endurable_failures`` [N+1]; ``trials_at_depth`` [N+1, r], row k, column d - 1 the trials alive after k
+    failures whose least stack is d. Sums over trials: ``stack`` of S*(k) over k = 0..K, ``states`` of K + 1, ``above``
+    of the failures after which S*(k) exceeds c(k), ``failures`` of K, their squares and products.
+    """
+    redundancy = last.shape[1]
+    # Trials whose least stack is within d after k failures: those with last[d - 1] >= k.
+    within = np.empty((groups + 1, redundancy + 1), np.int64)
+    within[:, 0] = 0
+    for d in range(redundancy):
+        ended = np.bincount(last[:, d], minlength=groups + 1)
+        within[:, d + 1] = np.cumsum(ended[::-1])[::-1]
+    at_depth = np.diff(within, axis=1)
+
+    last = last.astype(np.int64)
+    before = np.hstack([np.full((len(last), 1), -1), last[:, :-1]])
+    depths = np.arange(1, redundancy + 1)
+    stack = ((last - before) * depths).sum(axis=1)
+    # c(k) < d exactly for k <= N - ceil(N / (d - 1)); no k has c(k) < 1.
+    below = np.array([-1, *(groups - -(-groups // d) for d in range(1, redundancy))])
+    above = np.maximum(np.minimum(last, below) - before, 0).sum(axis=1)
+    failures = last[:, -1]
+    counts = {
+        "endurable_failures": np.bincount(failures, minlength=groups + 1),
+        "trials_at_depth": at_depth,
+    }
+    return counts, products({"stack": stack, "states": failures + 1}) | products(
+        {"above": above, "failures": failures}
+    )
+
+
+def reordering(rows, columns, by_failures, moves):
+    """``(counts, sums)`` of a block of controller lives.
+
+    rows : int64[count, len(columns)], one life each, columns named as in ``kernels.reorder.COLUMNS``
+    by_failures : int64[N+1, ...], decisions of each phase (fixed, depth, reorder first) and moves after k failures
+    moves : int64[N+1], reorders by their moves
+    """
+    of = {name: rows[:, i] for i, name in enumerate(columns)}
+    groups = len(moves) - 1
+    counts = {
+        "endurable_failures": np.bincount(of["failures"], minlength=groups + 1),
+        "phase_at_failure": by_failures[:, :3].copy(),
+        "moves_at_failure": by_failures[:, 4].copy(),
+        "moves": moves.copy(),
+    }
+    sums = products({"reorders": of["reorders"], "failures": of["failures"]})
+    for name in ("moves", "patch"):
+        sums |= products({name: of[name], "reorders": of["reorders"]})
+    for name in ("fixed", "deeper"):
+        sums[name] = int(of[name].sum())
+    return counts, sums
+
+
+def products(pair):
+    """Sums over trials of two int64 arrays, of their squares and of their product, as Python ints by name."""
+    (a, x), (b, y) = pair.items()
+    return {
+        a: int(x.sum()),
+        b: int(y.sum()),
+        f"{a}_squared": int(x @ x),
+        f"{b}_squared": int(y @ y),
+        f"{a}_{b}": int(x @ y),
+    }
