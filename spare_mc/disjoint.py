@@ -1,9 +1,9 @@
 """Disjoint random permutations: the tables of the random layouts.
 
-Place 0 is the identity. Place j is a random permutation that gives no group a type it already holds. While
-2j <= N it is drawn freely and its clashes are swapped away; after that, types are matched by random walks: what
-is left to give after j places is an (N-j)-regular bipartite graph, which has a perfect matching, and random
-alternating walks find one in O(N log N) expected steps (Goel, Kapralov, Khanna, "Perfect matchings in
+Place 0 is the identity. Place j is a random permutation that gives no group a type it already holds. While j is
+small beside N it is drawn freely and its clashes are swapped away; after that, types are matched by random
+walks: what is left to give after j places is an (N-j)-regular bipartite graph, which has a perfect matching, and
+random alternating walks find one in O(N log N) expected steps (Goel, Kapralov, Khanna, "Perfect matchings in
 O(n log n) time in regular bipartite graphs", 2009). So every redundancy up to N works. The places of a smaller
 redundancy are the first places of a larger one with the same seed.
 
@@ -19,7 +19,7 @@ PURPOSE_LAYOUT = 3  # the layouts' share of the counter space, as listed in kern
 
 _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
-_SWAP_ROUNDS = 256  # a swap succeeds with probability (1 - j/N)^2 >= 1/4 or so: far more rounds than needed
+_SWAP_ROUNDS = 256  # a swap succeeds with probability (1 - j/N)^2 or so: far more rounds than needed
 _WALK = 1 << 31  # counter word 2 of the walks' draws, apart from the swap rounds'
 
 
@@ -44,16 +44,19 @@ def disjoint_permutations(groups, redundancy, seed):
     """int32[redundancy, groups]: row j gives each group the type at place j; no column repeats a type."""
     places = np.empty((redundancy, groups), dtype=np.int32)
     places[0] = np.arange(groups, dtype=np.int32)
-    free = None
+    free, everyone = None, np.arange(groups)
     for place in range(1, redundancy):
-        if 2 * place <= groups:
+        # The walks need an N x N table, which beyond some N is worth its memory only when most places are taken.
+        if free is None and place * (8 if groups <= 8192 else 2) <= groups:
             places[place] = np.argsort(philox_words(groups, seed, place, 0), kind="stable")
             if _clashes_left_by_swaps(places, place, seed) == 0:
                 continue
-        if free is None or free.shape[1] != groups - place:
+        if free is None:
             free = _types_free(places[:place])
-        places[place] = _match_by_walks(free, seed, place)
-        free = free[free != places[place][:, None]].reshape(groups, -1)
+        width = groups - place
+        at = _match_by_walks(free, width, seed, place)
+        places[place] = free[everyone, at]
+        free[everyone, at] = free[:, width - 1]
     return places
 
 
@@ -98,24 +101,24 @@ def _types_free(places):
     return free
 
 
-def _match_by_walks(free, seed, place):
-    """One free type for every group, no type twice.
+def _match_by_walks(free, width, seed, place):
+    """For every group, where in its row of ``free[:, :width]`` its new type stands; no type is given twice.
 
     From each group in turn: take one of its free types at random and, if another group has it, go on from that
     group, until a type is met that nobody has.
     """
-    groups, width = free.shape
-    choices = memoryview(np.ascontiguousarray(free).reshape(-1))
+    groups, stride = free.shape
+    choices = memoryview(free).cast("B").cast("i")
     owner = [-1] * groups
-    taken = [0] * groups
+    at = [0] * groups
     words = _stream(seed, place)
     for start in range(groups):
         group = start
         while group >= 0:
-            kind = choices[group * width + (next(words) * width >> 32)]
-            taken[group] = kind
+            at[group] = index = next(words) * width >> 32
+            kind = choices[group * stride + index]
             group, owner[kind] = owner[kind], group
-    return taken
+    return np.array(at)
 
 
 def _stream(seed, place):

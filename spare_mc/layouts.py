@@ -59,7 +59,7 @@ class Layout:
 
     @classmethod
     def golomb(cls, groups, redundancy):
-        """Offsets whose differences are distinct modulo N: two groups share at most one type. See ``golomb``."""
+        """Offsets with all differences distinct modulo N: two groups share at most one type."""
         groups, redundancy = _size(groups, redundancy)
         return cls("golomb", groups, redundancy, golomb.offsets(groups, redundancy))
 
@@ -111,7 +111,7 @@ class Layout:
     @classmethod
     def from_table(cls, table):
         """A whole table, int[N, r]: row g is group g's stack. Every column must hold every type once."""
-        return cls._from_checked(checked_table(table, "layout.file", MAX_CELLS))
+        return cls._from_checked(checked_table(table, "table", MAX_CELLS))
 
     @classmethod
     def from_file(cls, path):
@@ -166,21 +166,21 @@ class Layout:
         """int32[<= r], the types group ``group`` hosts, in stack order."""
         group = _integer("group", group, 0, self.groups - 1)
         if self.offsets is not None:
-            return (np.array(self.offsets, dtype=np.int64) + group).__mod__(self.groups).astype(np.int32)
+            return ((np.array(self.offsets, dtype=np.int64) + group) % self.groups).astype(np.int32)
         if self.kind == "partition":
             start, size = self._block_of(group)
             return (start + (np.arange(size, dtype=np.int32) + (group - start)) % size).astype(np.int32)
         return self.stack_table()[group]
 
-    def hosts(self, type):
-        """int32[<= r], the groups that host ``type``, in the order of the stack place they hold it at."""
-        type = _integer("type", type, 0, self.groups - 1)
+    def hosts(self, shard):
+        """int32[<= r], the groups that host type ``shard``, in the order of the stack place they hold it at."""
+        shard = _integer("type", shard, 0, self.groups - 1)
         if self.offsets is not None:
-            return (type - np.array(self.offsets, dtype=np.int64)).__mod__(self.groups).astype(np.int32)
+            return ((shard - np.array(self.offsets, dtype=np.int64)) % self.groups).astype(np.int32)
         if self.kind == "partition":
-            start, size = self._block_of(type)
-            return (start + (type - start - np.arange(size, dtype=np.int32)) % size).astype(np.int32)
-        return self.host_table()[type]
+            start, size = self._block_of(shard)
+            return (start + (shard - start - np.arange(size, dtype=np.int32)) % size).astype(np.int32)
+        return self.host_table()[shard]
 
     def stack_table(self):
         """int32[N, r], read-only: row g is group g's stack; -1 at the end where a last block is short."""
@@ -189,6 +189,10 @@ class Layout:
     def host_table(self):
         """int32[N, r], read-only: row t lists type t's hosts by stack place; -1 likewise."""
         return self._hosts
+
+    def _padded(self, group):
+        stack = self.stack(group)
+        return np.pad(stack, (0, self.redundancy - len(stack)), constant_values=-1)
 
     def _block_of(self, index):
         start = index - index % self.redundancy
@@ -248,11 +252,10 @@ class Layout:
             # One block, or blocks of one, are circulant tables too.
             return _hash(f"offsets {n} {r} {tuple(range(r))}" if r in (1, n) else f"partition {n} {r}")
         table = self._stacks
-        first = tuple(table[0].tolist())
-        if np.array_equal(table, Layout("custom", n, r, first)._stacks):
-            return _hash(f"offsets {n} {r} {first}")
-        if n % r == 0 and np.array_equal(table, Layout.partition(n, r)._stacks):
-            return Layout.partition(n, r)._digest
+        for kin in (Layout("custom", n, r, tuple(table[0].tolist())), Layout("partition", n, r)):
+            # The second row first: it settles most cases without a second table.
+            if np.array_equal(table[1], kin._padded(1)) and np.array_equal(table, kin._stacks):
+                return kin._digest
         return _hash(f"table {n} {r}", table.astype("<i4", copy=False))
 
     def __eq__(self, other):

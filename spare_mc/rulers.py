@@ -40,3 +40,38 @@ _MARKS = """
 OPTIMAL = {
     len(marks): marks for marks in (tuple(map(int, line.split())) for line in _MARKS.strip().splitlines())
 }
+
+# All moduli for which a modular Golomb ruler of r marks exists: some single ones, then every one from a least on.
+# By exhaustive search: J. B. Shearer, "Modular Golomb rulers" (table for up to 15 marks, IBM Research), and for
+# r <= 11 M. Buratti and D. R. Stinson, "New results on modular Golomb rulers, optical orthogonal codes and related
+# structures", arXiv 2007.01908. The rows up to r = 10 were searched again for this table.
+_EXISTS = {
+    2: ((), 3),
+    3: ((), 7),
+    4: ((), 13),
+    5: ((21,), 23),
+    6: ((31,), 35),
+    7: ((), 48),
+    8: ((57,), 63),
+    9: ((73, 80), 85),
+    10: ((91,), 107),
+    11: ((120, 133), 135),
+    12: ((133, 156, 158, 159), 161),
+    13: ((168, 183), 193),
+    14: ((183,), 225),
+    15: ((255,), 267),  # 261, 262, 264, 265 and 266 are open
+}
+
+
+def exists(groups, redundancy):
+    """Whether ``redundancy`` marks with distinct differences modulo ``groups`` exist; None where not known."""
+    if redundancy == 1:
+        return True
+    if redundancy * (redundancy - 1) > groups - 1:
+        return False
+    if redundancy > 15:  # leaving a mark out would give 15
+        return False if exists(groups, 15) is False else None
+    if redundancy == 15 and groups in (261, 262, 264, 265, 266):
+        return None
+    single, least = _EXISTS[redundancy]
+    return groups >= least or groups in single

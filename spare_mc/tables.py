@@ -9,50 +9,59 @@ from .errors import UserError
 
 def read_table(path):
     """The table in a .npy, .csv or .txt file, unchecked; text with commas or blanks, and # comments."""
-    path = Path(path)
-    if path.suffix not in (".csv", ".txt", ".npy"):
-        raise UserError(
-            f"{path}: a table is read from .csv, .txt or .npy, not {path.suffix or 'no suffix'!r}"
-        )
     try:
-        if path.suffix == ".npy":
-            if path.stat().st_size == 0:
-                raise UserError(f"{path}: the file is empty; one row per group is needed")
+        path = Path(path)
+    except TypeError:
+        raise UserError(f"layout.file = {path!r}: a path is needed") from None
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".txt", ".npy"):
+        raise UserError(f"{path}: a layout table is read from a .csv, .txt or .npy file")
+    try:
+        empty = path.stat().st_size == 0
+        if suffix == ".npy" and not empty:
             return np.load(path, allow_pickle=False)
-        text = path.read_text(encoding="utf-8-sig")
-    except UserError:
-        raise
+        lines = [] if empty else path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError):
-        raise UserError(f"{path}: not a readable {path.suffix} table of integers") from None
-    rows = []
-    for line in text.splitlines():
-        entries = line.partition("#")[0].replace(",", " , ").split()
-        if entries:
-            rows.append(_parse(entries, len(rows), path))
-    if not rows:
+        raise UserError(f"{path}: not a readable {suffix} table of integers") from None
+    lines = [text for text in (line.partition("#")[0].strip() for line in lines) if text]
+    if not lines:
         raise UserError(f"{path}: the file is empty; one row per group is needed")
-    for number, row in enumerate(rows):
-        if len(row) != len(rows[0]):
-            raise UserError(f"{path}: row {number} has {len(row)} entries, row 0 has {len(rows[0])}")
+    rows = []
+    for line in lines:
+        rows.append(_parse(line, len(rows), path))
+        if len(rows[-1]) != len(rows[0]):
+            raise UserError(
+                f"{path}: row {len(rows) - 1} (from 0) has {len(rows[-1])} entries, row 0 has {len(rows[0])}"
+            )
     return rows
 
 
-def _parse(entries, row, path):
-    if "," in entries:
-        entries = [part.strip() for part in " ".join(entries).split(",")]
-    values = []
-    for column, entry in enumerate(entries):
-        try:
-            values.append(int(entry))
-        except ValueError:
-            raise UserError(f"{path}: row {row}, column {column}: {entry!r} is not an integer") from None
-    return values
+def _parse(line, row, path):
+    entries = line.split(",") if "," in line else line.split()
+    try:
+        return list(map(int, entries))
+    except ValueError:
+        at = next(column for column, entry in enumerate(entries) if not _is_integer(entry))
+        raise UserError(
+            f"{path}: row {row}, column {at} (from 0): {entries[at].strip()!r} is not an integer"
+        ) from None
+
+
+def _is_integer(entry):
+    try:
+        int(entry)
+    except ValueError:
+        return False
+    return True
 
 
 def checked_table(table, name, max_cells):
-    """The table as a fresh C-contiguous int32 array, or a UserError that names the row or column at fault."""
+    """The table as a fresh C-contiguous int32[N, r], or a UserError that names the row or column at fault.
+
+    It must hold integers from 0 to N-1, no row a type twice, and every column each type once.
+    """
     try:
         table = np.asarray(table)
     except (ValueError, OverflowError):
@@ -72,7 +81,7 @@ def checked_table(table, name, max_cells):
     if outside.any():
         row, column = np.argwhere(outside)[0]
         raise UserError(
-            f"{name}: row {row}, column {column}: type {table[row, column]} is not in 0..{groups - 1} "
+            f"{name}: row {row}, column {column} (from 0): type {table[row, column]} is not in 0..{groups - 1} "
             f"(there are {groups} groups)"
         )
     table = np.array(table, dtype=np.int32, order="C")
@@ -85,7 +94,7 @@ def _refuse_entries(table, name):
     for row, entries in enumerate(table.tolist()):
         for column, entry in enumerate(entries):
             if isinstance(entry, bool) or not isinstance(entry, int):
-                raise UserError(f"{name}: row {row}, column {column}: {entry!r} is not an integer")
+                raise UserError(f"{name}: row {row}, column {column} (from 0): {entry!r} is not an integer")
     raise UserError(f"{name}: integers that fit 32 bits are needed")
 
 
@@ -94,7 +103,7 @@ def _check_rows(table, name):
     twice = ordered[:, 1:] == ordered[:, :-1]
     if twice.any():
         row, column = np.argwhere(twice)[0]
-        raise UserError(f"{name}: row {row} holds type {ordered[row, column]} twice")
+        raise UserError(f"{name}: row {row} (from 0) holds type {ordered[row, column]} twice")
 
 
 def _check_columns(table, name):
@@ -108,6 +117,6 @@ def _check_columns(table, name):
         if (counts != 1).any():
             missing, twice = np.argmin(counts), np.argmax(counts)
             raise UserError(
-                f"{name}: column {column} holds type {twice} {counts[twice]} times and type {missing} never; "
+                f"{name}: column {column} (from 0) holds type {twice} {counts[twice]} times and type {missing} never; "
                 "each stack place must hold every type once"
             )
