@@ -27,6 +27,7 @@ from .exact_counts import (
     progression_counts,
 )
 from .exact_enumerate import MOST_GROUPS as MOST_GROUPS_ENUMERATED
+from .exact_products import circles_pair, partition_pair
 
 __all__ = [
     "MOST_GROUPS_COUNTS",
@@ -42,6 +43,7 @@ __all__ = [
     "mean_endurable_exact",
     "mean_from_counts",
     "partition_counts",
+    "partition_curve",
     "progression_counts",
     "survival_counts",
     "survival_curve",
@@ -99,6 +101,11 @@ def contiguous_curve(groups, redundancy):
     return contiguous_pair(*size(groups, redundancy))[0]
 
 
+def partition_curve(groups, block):
+    """P(k) of blocks of ``block`` groups, the last one smaller, float64[N+1]; see ``exact_products``."""
+    return partition_pair(*size(groups, block, "block"))[0]
+
+
 def independent_types_curve(groups, redundancy):
     """(1 - C(N-r, k-r)/C(N, k))^N for k = 0..N, float64[N+1]: shard types treated as independent.
 
@@ -130,11 +137,15 @@ def _pair(layout):
     if kind == "other" or groups <= _INTEGERS_UP_TO:
         counts = survival_counts(layout)
         return None if counts is None else curve_from_counts(counts)
-    if kind == "progression":
-        circles, _ = circles_of(groups, *numbers)
-        if circles == 1:
-            return contiguous_pair(groups, numbers[0])
-    return None
+    if kind == "partition":
+        return partition_pair(groups, *numbers)
+    redundancy, step = numbers
+    circles, length = circles_of(groups, redundancy, step)
+    if circles == 1:
+        return contiguous_pair(groups, redundancy)
+    if redundancy == length:
+        return partition_pair(groups, length)
+    return circles_pair(length, redundancy, circles)
 
 
 def _structure(layout):
