@@ -105,9 +105,8 @@ class _Circle:
         middle = int(round(self.length * p))
         folded = np.bincount((j - middle) % points, weight, points)
         turned = np.conj(np.fft.rfft(folded)[1 : angles.size + 1])
-        with np.errstate(divide="ignore"):  # 0 is an honest value far from the centre
-            value = np.log(turned)
-        value = value + scale - _free(self.length, middle, p, s, angles)
+        turned[turned == 0.0] = 1e-300  # an honest value far from the centre, but without a logarithm
+        value = np.log(turned) + scale - _free(self.length, middle, p, s, angles)
         return _log1p(-np.exp(value)) if lost and not losing else value
 
     def _weights(self, p, s, losing):
