@@ -21,13 +21,22 @@ The outcome depends on the set of failed groups, not on the order of the ``fail`
 import numpy as np
 
 from .controller_state import (
+    AGAIN,
     ALIVE,
     BEFORE,
+    COVER,
     DEPTH,
     EVENT,
+    FLAG,
     FOUND,
+    LABEL,
+    OPEN,
+    OUT,
+    SCRATCH,
+    SLOT,
     TOUCHED,
     UNCOVERED,
+    WHEN,
     Plan,
     State,
     new_state,
@@ -48,22 +57,24 @@ DEEPER = 1  # a deeper prefix covers every type with no move
 REORDER = 2  # at least one promotion, at the old depth or a deeper one
 WIPED = 3  # some type has no alive host
 
-_COUNT = np.int64(1 << 24)  # State.again packs (event, places) as event * _COUNT + places
+_EVENTS = np.int64(2**31 - 1)  # State.table holds this many low bits of the event number
 
 
 @njit
 def fail(plan, state, group):
     """Take ``group`` out, O(S); one that is out already stays out. After the last of a batch call decide()."""
-    reg, cover = state.reg, state.cover
-    if not state.alive[group]:
+    reg, table, stack = state.reg, state.table, state.stack
+    if table[LABEL, group] == OUT:
         return
-    state.alive[group] = 0
+    table[LABEL, group] = OUT
     reg[ALIVE] -= 1
-    for place in range(min(reg[DEPTH], np.int64(plan.width[group]))):
-        t = state.stack[group, place]
-        cover[t] -= 1
-        if cover[t] == 0:
-            state.uncovered[reg[UNCOVERED]] = t
+    for place in range(reg[DEPTH]):
+        t = np.int64(stack[group, place])
+        if t < 0:
+            break
+        table[COVER, t] -= 1
+        if table[COVER, t] == 0:
+            table[OPEN, reg[UNCOVERED]] = t
             reg[UNCOVERED] += 1
 
 
@@ -95,149 +106,166 @@ def decide(plan, state):
 @njit
 def places_again(plan, state, group):
     """Places of an alive group that the last decision changed in, or added to, its prefix (int64)."""
+    reg, table = state.reg, state.table
     width = np.int64(plan.width[group])
-    grown = min(state.reg[DEPTH], width) - min(state.reg[BEFORE], width)
-    return grown + max(state.again[group] - state.reg[EVENT] * _COUNT, np.int64(0))
+    places = min(reg[DEPTH], width) - min(reg[BEFORE], width)
+    if table[WHEN, group] == reg[EVENT] & _EVENTS:
+        places += table[AGAIN, group]
+    return places
 
 
 @njit
 def _repair(plan, state):
-    if not _sort_uncovered(plan, state):
+    reg, table, stack, hosts = state.reg, state.table, state.stack, plan.hosts
+    touched, saved, queue, bucket = state.touched, state.saved, state.queue, state.bucket
+    if not _sort_uncovered(hosts, table, reg):
         return np.int64(WIPED), np.int64(0), np.int64(0), np.int64(0)
-    reg = state.reg
-    n = plan.stacks.shape[0]
-    before = reg[BEFORE]
     # No group takes more than S types, so S < N / alive cannot do; beyond that, a failed search tells.
-    depth = max(before, (n + reg[ALIVE] - 1) // reg[ALIVE])
+    depth = reg[BEFORE]
+    while depth * reg[ALIVE] < stack.shape[0]:
+        depth += 1
     while True:
         if depth > reg[DEPTH]:
-            _deepen(plan, state, depth)
-        if promote(plan, state, depth):
+            _deepen(stack, table, reg, depth)
+        if promote(hosts, stack, touched, saved, table, queue, bucket, reg, depth):
             break
-        _undo(state, depth)
+        _undo(stack, touched, saved, table, reg, depth)
         depth += 1
-    moves = np.int64(0)
-    changed = np.int64(0)
-    kept = np.int64(0)
-    for i in range(reg[TOUCHED]):
-        promoted, below = _settle(plan, state, i, depth, before)
-        if promoted > 0:
-            g = state.touched[i]
-            state.touched[kept] = g
-            kept += 1
-            moves += promoted
-            changed += below
-            state.again[g] = reg[EVENT] * _COUNT + below
-    reg[TOUCHED] = kept
     reg[UNCOVERED] = 0
-    patch = kept
-    if depth > before:
-        patch = np.int64(0)
-        for g in range(n):
-            width = np.int64(plan.width[g])
-            if state.alive[g] and width > before:
-                patch += 1
-                changed += min(depth, width) - before
+    moves, changed = _settle(plan.width, stack, touched, saved, table, reg)
+    patch = reg[TOUCHED]
+    if depth > reg[BEFORE]:
+        patch, grown = _grown(plan.width, table, reg)
+        changed += grown
     return np.int64(REORDER if moves > 0 else DEEPER), moves, patch, changed
 
 
 @njit
-def _sort_uncovered(plan, state):
+def _sort_uncovered(hosts, table, reg):
     """Sort the uncovered types, so that the order of fail() calls does not matter; False if one has no host."""
-    hosts, uncovered = plan.hosts, state.uncovered
-    for i in range(state.reg[UNCOVERED]):
-        t = uncovered[i]
+    r = hosts.shape[1]
+    for i in range(reg[UNCOVERED]):
+        t = np.int64(table[OPEN, i])
         hosted = False
-        for j in range(hosts.shape[1]):
-            g = hosts[t, j]
-            if g >= 0 and state.alive[g]:
+        for j in range(r):
+            g = np.int64(hosts[t, j])
+            if g >= 0 and table[LABEL, g] != OUT:
                 hosted = True
                 break
         if not hosted:
             return False
         k = i
-        while k > 0 and uncovered[k - 1] > t:
-            uncovered[k] = uncovered[k - 1]
+        while k > 0 and table[OPEN, k - 1] > t:
+            table[OPEN, k] = table[OPEN, k - 1]
             k -= 1
-        uncovered[k] = t
+        table[OPEN, k] = t
     return True
 
 
 @njit
-def _deepen(plan, state, depth):
+def _deepen(stack, table, reg, depth):
     """Let alive prefixes reach ``depth`` places; types that this covers are uncovered no more."""
-    reg, cover, uncovered = state.reg, state.cover, state.uncovered
-    for g in range(plan.stacks.shape[0]):
-        if state.alive[g]:
-            for place in range(reg[DEPTH], min(depth, np.int64(plan.width[g]))):
-                cover[state.stack[g, place]] += 1
+    for g in range(stack.shape[0]):
+        if table[LABEL, g] != OUT:
+            for place in range(reg[DEPTH], depth):
+                t = np.int64(stack[g, place])
+                if t < 0:
+                    break
+                table[COVER, t] += 1
     reg[DEPTH] = depth
     kept = np.int64(0)
     for i in range(reg[UNCOVERED]):
-        t = uncovered[i]
-        if cover[t] == 0:
-            uncovered[kept] = t
+        t = np.int64(table[OPEN, i])
+        if table[COVER, t] == 0:
+            table[OPEN, kept] = t
             kept += 1
     reg[UNCOVERED] = kept
 
 
 @njit
-def _undo(state, depth):
-    """Take back what promote() changed before it found ``depth`` too small."""
-    for i in range(state.reg[TOUCHED]):
-        g = state.touched[i]
-        state.mark[g] = -1
-        for place in range(depth):
-            old, new = state.saved[i, place], state.stack[g, place]
-            if old != new:
-                state.cover[new] -= 1
-                state.cover[old] += 1
-                state.stack[g, place] = old
-    state.reg[TOUCHED] = 0
+def _grown(widths, table, reg):
+    """Alive groups with new places in the prefix after the depth grew, and those places."""
+    groups = np.int64(0)
+    places = np.int64(0)
+    for g in range(widths.shape[0]):
+        width = np.int64(widths[g])
+        if table[LABEL, g] != OUT and width > reg[BEFORE]:
+            groups += 1
+            places += min(reg[DEPTH], width) - reg[BEFORE]
+    return groups, places
 
 
 @njit
-def _settle(plan, state, i, depth, before):
-    """Give the i-th touched group its final order; returns (promotions, those to places < before).
+def _undo(stack, touched, saved, table, reg, depth):
+    """Take back what promotions changed before ``depth`` was found too small."""
+    for i in range(reg[TOUCHED]):
+        g = np.int64(touched[i])
+        table[SLOT, g] = -1
+        for place in range(depth):
+            old, new = np.int64(saved[i, place]), np.int64(stack[g, place])
+            table[FLAG, old] = 0
+            table[FLAG, new] = 0
+            if old != new:
+                table[COVER, new] -= 1
+                table[COVER, old] += 1
+                stack[g, place] = old
+    reg[TOUCHED] = 0
 
-    promote() left promoted types in vacated places of the prefix and the rest of the stack as it was. Here the
-    promoted types take the vacated places in their old order, and the displaced types open the rest.
+
+@njit
+def _settle(widths, stack, touched, saved, table, reg):
+    """Give every touched group its final order; returns (promotions, those to places below the old depth).
+
+    The promotions are in vacated places of the prefix already; the rest of the stack is as it was. Here the promoted
+    types take the vacated places in their old order, and the displaced types open the rest.
     """
-    stack, saved = state.stack, state.saved
-    g = state.touched[i]
-    state.mark[g] = -1
-    new = state.settled  # scratch: promoted types, then the same in their old order
-    promoted = 0
-    below = 0
-    for place in range(depth):
-        if stack[g, place] != saved[i, place]:
-            new[promoted] = stack[g, place]
-            promoted += 1
-            if place < before:
-                below += 1
-    if promoted == 0:
-        return promoted, below
-    # Backwards through the rest: promoted types leave, the others close up at the end of the row.
-    write = np.int64(plan.width[g])
-    found = promoted
-    for place in range(write - 1, depth - 1, -1):
-        t = stack[g, place]
-        leaves = False
-        if found > 0:
+    depth = reg[DEPTH]
+    moves = np.int64(0)
+    changed = np.int64(0)
+    kept = np.int64(0)
+    for i in range(reg[TOUCHED]):
+        g = np.int64(touched[i])
+        table[SLOT, g] = -1
+        promoted = np.int64(0)
+        below = np.int64(0)
+        for place in range(depth):
+            old, new = np.int64(saved[i, place]), np.int64(stack[g, place])
+            table[FLAG, old] = 0
+            table[FLAG, new] = 0
+            if old != new:
+                table[SCRATCH, promoted] = new
+                promoted += 1
+                if place < reg[BEFORE]:
+                    below += 1
+        if promoted == 0:
+            continue  # its promotions were all undone
+        # Backwards through the rest: promoted types leave, the others close up at the end of the row.
+        write = np.int64(widths[g])
+        missing = promoted
+        for place in range(write - 1, depth - 1, -1):
+            t = np.int64(stack[g, place])
+            leaves = False
             for k in range(promoted):
-                if new[k] == t:
+                if table[SCRATCH, k] == t:
                     leaves = True
                     break
-        if leaves:
-            found -= 1
-            new[promoted + found] = t
-        else:
-            write -= 1
-            stack[g, write] = t
-    k = 0
-    for place in range(depth):
-        if stack[g, place] != saved[i, place]:
-            stack[g, place] = new[promoted + k]
-            stack[g, depth + k] = saved[i, place]
-            k += 1
-    return promoted, below
+            if leaves:
+                missing -= 1
+                table[SCRATCH, promoted + missing] = t  # the promoted types once more, in their old order
+            else:
+                write -= 1
+                stack[g, write] = t
+        k = np.int64(0)
+        for place in range(depth):
+            if stack[g, place] != saved[i, place]:
+                stack[g, place] = table[SCRATCH, promoted + k]
+                stack[g, depth + k] = saved[i, place]
+                k += 1
+        moves += promoted
+        changed += below
+        touched[kept] = g
+        kept += 1
+        table[AGAIN, g] = below
+        table[WHEN, g] = reg[EVENT] & _EVENTS
+    reg[TOUCHED] = kept
+    return moves, changed

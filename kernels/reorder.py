@@ -21,6 +21,7 @@ from .controller import (
     plan,
     reset,
 )
+from .controller_state import LABEL, OPEN, OUT, SCRATCH
 from .jit import njit
 from .philox import pattern_keys, split64
 
@@ -118,17 +119,17 @@ def _life(plan, state, order, row, by_failures, moves, batch):
 def _wipeout_index(plan, state, order, failed):
     """Failure index (from 1) of the wipe-out within a batch: least over dead types of their last host's."""
     hosts = plan.hosts
-    index = state.queue  # scratch
+    table = state.table
     for i in range(failed):
-        index[order[i]] = i + 1
+        table[SCRATCH, order[i]] = i + 1
     least = failed
     for i in range(state.reg[FOUND]):
         last = np.int64(0)
         for j in range(hosts.shape[1]):
-            g = hosts[state.uncovered[i], j]
+            g = np.int64(hosts[table[OPEN, i], j])
             if g < 0:
                 break
-            last = max(last, failed + 1 if state.alive[g] else np.int64(index[g]))
+            last = max(last, failed + 1 if table[LABEL, g] != OUT else np.int64(table[SCRATCH, g]))
         least = min(least, last)
     return least
 
@@ -223,7 +224,7 @@ def life(plan, seed, trial, batch=1):
         promotions = _promotions(before, after, depths[1]) if phase == REORDER else ()
         yield Event(
             k, groups, phase, moves, promotions, *depths, int(state.reg[FOUND]), patch, changed, before, after,
-            state.alive.astype(bool),
+            state.table[LABEL] != OUT,
         )  # fmt: skip
 
 
