@@ -12,6 +12,9 @@ _HOMES = {
     "Study": "spare_mc.study",
     "UserError": "spare_mc.errors",
     "survival": "spare_mc.api",
+    "stacks": "spare_mc.api",
+    "reordering": "spare_mc.api",
+    "life": "spare_mc.lives",
     "run": "spare_mc.api",
     "open": "spare_mc.api",
 }

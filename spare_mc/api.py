@@ -49,6 +49,27 @@ def survival(layout, *, trials=1_000_000, seed=0, backend="auto", threads=None, 
     return _measure("survival", layout, trials, seed, backend, threads, confidence)
 
 
+def stacks(layout, *, trials=100_000, seed=0, backend="auto", threads=None, confidence=0.95):
+    """The least all-reduce stack after every failure, S*(k), over simulated lives of a layout.
+
+    Parameters as in ``survival``. Returns a PointResult with, besides what ``survival`` gives,
+    ``.estimates["mean_stack"]`` (stacks; the interval respects that the failures of one trial are correlated) and
+    ``["above_bound_fraction"]``; ``.curves["min_stack"]``, the mean S* among the trials alive after k failures,
+    and ``["min_stack_bound"]``, c(k) = ceil(N/(N-k)); ``.tallies["stacks"].counts["trials_at_depth"]``, int64[N+1, r].
+    """
+    return _measure("stacks", layout, trials, seed, backend, threads, confidence)
+
+
+def reordering(layout, *, trials=100_000, seed=0, backend="auto", threads=None, confidence=0.95):
+    """What the reordering controller does over simulated lives of a layout, one failure at a time.
+
+    Parameters as in ``survival``. Returns a PointResult with, besides what ``survival`` gives,
+    ``.estimates["reorder_fraction"]`` (of failures), ``["moves_per_reorder"]``, ``["patch_stacks"]`` (per reorder);
+    curves ``phase_fixed``, ``phase_depth``, ``phase_reorder`` (shares) and ``moves`` (mean) at the k-th failure.
+    """
+    return _measure("reordering", layout, trials, seed, backend, threads, confidence)
+
+
 def run(study, path=None, *, overrides=None, backend="auto", threads=None, progress=None):
     """Run a study, resuming a results file that holds part of it.
 

@@ -14,6 +14,7 @@ VERBS = {
     "show": "table of a results file, with intervals",
     "check": "test a results file against exact values",
     "plot": "pictures of results files",
+    "life": "one life of the reordering controller, step by step",
     "merge": "join results files of one study, such as shards",
 }
 

@@ -116,11 +116,20 @@ def _spans(tally):
 
 def check_threads(threads):
     """The number of threads, defaulted to the cores allowed; UserError unless it is a whole number from 1."""
-    if threads is None:
-        return cores.allowed()
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise UserError(f"threads = {threads!r}: must be a whole number, 1 or more")
-    return threads
+    return cores.allowed() if threads is None else check_whole("threads", threads, 1)
+
+
+def check_whole(name, value, low, high=None):
+    """The value as an int; UserError unless it is a whole number from ``low`` to ``high``."""
+    if (
+        isinstance(value, bool)
+        or not hasattr(value, "__index__")
+        or value < low
+        or (high is not None and value > high)
+    ):
+        allowed = f"from {low} to {high}" if high is not None else f"{low} or more"
+        raise UserError(f"{name} = {value!r}: must be a whole number, {allowed}")
+    return value.__index__()
 
 
 class Memory:

@@ -7,22 +7,29 @@ from spare_mc.study_model import SWEPT, flags_of, keys
 from .common import flag_value, json_option
 
 
-def study_flags(function):
-    """Give a command one option per study key; values arrive under the dotted key, dots as double underscores."""
-    for dotted, field in reversed(list(keys())):
-        names = flags_of(dotted, field)
-        parameter = dotted.replace(".", "__")
-        swept = dotted.split(".")[0] in SWEPT and dotted not in ("layout.offsets", "layout.file")
-        help_text = field.description + (" (a comma-separated list sweeps)" if swept else "")
-        if field.annotation is bool:
-            positive = names[0].removeprefix("--")
-            option = click.option(f"--{positive}/--no-{positive}", parameter, default=None, help=help_text)
-        else:
-            option = click.option(
-                *names, parameter, metavar=dotted.split(".")[1].upper(), default=None, help=help_text
-            )
-        function = option(function)
-    return function
+def study_flags(wanted=None):
+    """Decorator that gives a command one option per study key; values arrive as ``section__key``.
+
+    ``wanted``: sections or dotted keys to offer; None offers all.
+    """
+
+    def decorate(function):
+        for dotted, field in reversed(list(keys())):
+            if wanted is None or dotted in wanted or dotted.split(".")[0] in wanted:
+                function = _option(dotted, field)(function)
+        return function
+
+    return decorate
+
+
+def _option(dotted, field):
+    names, parameter = flags_of(dotted, field), dotted.replace(".", "__")
+    if field.annotation is bool:
+        positive = names[0].removeprefix("--")
+        return click.option(f"--{positive}/--no-{positive}", parameter, default=None, help=field.description)
+    swept = dotted.split(".")[0] in SWEPT and dotted not in ("layout.offsets", "layout.file")
+    text = field.description + (" (a comma-separated list sweeps)" if swept else "")
+    return click.option(*names, parameter, metavar=dotted.split(".")[1].upper(), default=None, help=text)
 
 
 def overrides_of(values):
@@ -42,7 +49,7 @@ def overrides_of(values):
 @click.command("run", short_help="simulate a study")
 @click.argument("study", required=False, metavar="[STUDY]")
 @click.option("-o", "--output", metavar="FILE.h5", help="Results file; default: the study's name with .h5.")
-@study_flags
+@study_flags()
 @click.option(
     "--backend", default="auto", metavar="NAME", help="auto, numba, cython or reference; same counts."
 )

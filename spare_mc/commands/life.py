@@ -1,0 +1,56 @@
+"""``spare-mc life``: one life of the controller, step by step."""
+
+import click
+
+from .common import console, json_option, print_json
+from .run import overrides_of, study_flags
+
+
+@click.command("life", short_help="one life of the controller, step by step")
+@click.argument("study", required=False, metavar="[STUDY]")
+@study_flags(("cluster.groups", "layout", "study.seed"))
+@click.option("--trial", type=click.IntRange(0), default=0, show_default=True, help="Number of the trial.")
+@click.option(
+    "--batch", type=click.IntRange(1), default=1, show_default=True, help="Failures found together."
+)
+@click.option(
+    "--stacks", is_flag=True, help="Print the stacks that change, before and after; | ends the prefix."
+)
+@click.option("-o", "--output", metavar="PICTURE", help="Draw the life as well: .png, .svg or .pdf.")
+@json_option
+def command(study, trial, batch, stacks, output, as_json, **flags):
+    """Print what the controller does after every failure of one trial until the wipe-out: the groups hit, the phase
+    that decides (fixed: nothing moves; depth: a deeper prefix covers all types; reorder: the fewest promotions), the
+    moves, the depth, and the group-stacks computed again.
+
+    \b
+    spare-mc life -N 13 -r 4 --stacks
+    spare-mc life paper-600 --trial 7 -o life.png
+    """
+    from spare_mc import lives, plots
+    from spare_mc import study as studies
+    from spare_mc.errors import UserError
+
+    asked = studies.load(study, overrides_of(flags))
+    if len(asked.points) > 1:
+        raise UserError(f"the study has {len(asked.points)} points; a life is of one: give one value a key")
+    layout = asked.points[0].layout
+    if output:
+        plots.checked_path(output)
+    events = lives.life(layout, seed=asked.seed, trial=trial, batch=batch)
+    if output:
+        events = list(events)
+    if as_json:
+        print_json([lives.as_json(event) for event in events])
+    else:
+        out = console()
+        out.print(
+            f"[bold]{layout.kind}, {layout.groups:,} groups, redundancy {layout.redundancy}[/bold]", end=""
+        )
+        print(f", seed {asked.seed}, trial {trial}")
+        for event in events:
+            print(lives.as_text(event, stacks))
+    if output:
+        plots.plot_life(events, layout, output)
+        if not as_json:
+            print(output)
