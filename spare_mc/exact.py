@@ -16,6 +16,7 @@ import numpy as np
 from . import exact_enumerate
 from .arguments import size
 from .exact_binomial import log_all_failed
+from .exact_bounds import loss_bounds
 from .exact_contiguous import contiguous_pair
 from .exact_counts import (
     circles_of,
@@ -38,6 +39,7 @@ __all__ = [
     "enumerate_least_stack",
     "enumerate_survival",
     "independent_types_curve",
+    "loss_bounds",
     "loss_curve",
     "mean_endurable",
     "mean_endurable_exact",

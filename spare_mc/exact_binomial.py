@@ -73,14 +73,9 @@ def log_all_failed(failures, groups, hosts):
     """
     k = np.asarray(failures, dtype=np.float64)
     u = np.asarray(hosts, dtype=np.float64)
-    possible = (k >= u) & (u > 0)
-    full = k == groups
-    ks = np.where(possible & ~full, k, groups / 2.0)
-    us = np.where(possible & ~full, u, 0.0)
-    ks = np.where(possible & ~full, ks, np.floor(ks))
-    p, q = ks / groups, (groups - ks) / groups
-    value = (
-        us * _log_complement(p, q) + log_binomial(ks - us, groups - us, p, q) - log_binomial(ks, groups, p, q)
-    )
-    value = np.where(possible, np.where(full, 0.0, np.minimum(value, 0.0)), -np.inf)
-    return np.where(u == 0, 0.0, value)
+    sure = (u == 0) | (k == groups)
+    inner = (k >= u) & ~sure
+    ks, us, n = np.where(inner, k, 1.0), np.where(inner, u, 0.0), max(groups, 2)
+    p, q = ks / n, (n - ks) / n
+    value = us * _log_complement(p, q) + log_binomial(ks - us, n - us, p, q) - log_binomial(ks, n, p, q)
+    return np.where(inner, np.minimum(value, 0.0), np.where(sure, 0.0, -np.inf))

@@ -105,8 +105,7 @@ def redundancy_costs(
     groups : N
     system_mtbf, save_time, restart_time : [s]
     redundancies : r to look at; by default all for which a golomb layout is possible, r (r - 1) <= N - 1
-    time_to_failure : "wipeout" for the expected time to wipe-out under exponential lifetimes, types treated as
-        independent; "paper" for the shorter mu * system_mtbf that the paper uses
+    time_to_failure : "wipeout" for ``independent_time_to_wipeout``; "paper" for the shorter mu * system_mtbf
 
     Returns
     -------
@@ -125,9 +124,8 @@ def redundancy_costs(
         if time_to_failure == "paper":
             life = mu(groups, r) * system_mtbf
         else:
-            from .exact import independent_types_curve
-
-            life = time_to_wipeout(independent_types_curve(groups, r), system_mtbf)
+            # Without redundancy the first failure ends the life, and types are anything but independent.
+            life = system_mtbf if r == 1 else independent_time_to_wipeout(groups, r, system_mtbf)
         costs[r] = cost(mean_least_stack_bound(groups, r), save_time, restart_time, life)
     return costs
 
@@ -217,6 +215,31 @@ def time_to_wipeout(survival, system_mtbf, law="exponential", shape=None):
         ends > 1e-18
     )  # all the others together weigh below 1e-12 of the mean at N = 600,000
     return float(ends[likely] @ weibull_order_means(groups, likely + 1, lifetime.shape, lifetime.mean))
+
+
+def independent_time_to_wipeout(groups, redundancy, system_mtbf):
+    """Expected time to wipe-out [s] with types treated as independent, for exponential lifetimes.
+
+    The ``time_to_wipeout`` of ``exact.independent_types_curve``, some 0.3 % above the golomb layout's at N=600, but
+    on at most 4,097 values of k: a relative 1e-6 off beyond that many groups. Float; ``system_mtbf`` [s].
+    """
+    from scipy.special import digamma
+
+    from .exact_binomial import log_all_failed
+
+    groups, redundancy = size(groups, redundancy)
+    system_mtbf = positive("system_mtbf", system_mtbf)
+    # P is 1 while N C(N-r, k-r)/C(N, k) <= N (k/N)^r is below e^-40, and 0 once N ((k-r)/(N-r))^r exceeds e^4.
+    first = math.floor(groups * math.exp((-40.0 - math.log(groups)) / redundancy))
+    share = math.exp(min(0.0, (4.0 - math.log(groups)) / redundancy))
+    last = min(groups, math.ceil(redundancy + (groups - redundancy) * share))
+    k = np.unique(np.linspace(first, last, min(last - first, 4096) + 1).round())
+    with np.errstate(divide="ignore"):
+        survival = np.exp(groups * np.log1p(-np.exp(log_all_failed(k, groups, redundancy))))
+    survival[0], survival[-1] = 1.0, 0.0
+    middle = (k[:-1] + 1.0 + k[1:]) / 2.0  # of the failures that may be the last, k[i] + 1 .. k[i+1]
+    times = digamma(groups + 1.0) - digamma(groups - middle + 1.0)
+    return float(system_mtbf * groups * np.sum((survival[:-1] - survival[1:]) * times))
 
 
 def _log_excess(u):
