@@ -45,6 +45,29 @@ def places(exact, loss, trials):
     return np.unique(inner[np.abs(logit - levels[:, None]).argmin(axis=1)])
 
 
+def compare_bounds(lost, trials, low, high):
+    """Whether a rare loss lies where rigorous bounds say: exact binomial tests at a few places, together.
+
+    Parameters
+    ----------
+    lost : int64[m], trials wiped out within k failures, at m fixed k
+    trials : how many there were, at least 1
+    low, high : float64[m], bounds on the probability
+
+    Returns
+    -------
+    (p, index of the place that deviates most surely); p is 1 where all of the sample lies between the bounds
+    """
+    from scipy.special import betainc
+
+    lost = np.asarray(lost, np.float64)
+    more = np.where(lost == 0, 1.0, betainc(np.maximum(lost, 1.0), trials - lost + 1, high))
+    fewer = np.where(lost == trials, 1.0, betainc(np.maximum(trials - lost, 1.0), lost + 1, 1 - low))
+    tails = np.minimum(more, fewer)
+    at = int(tails.argmin())
+    return min(1.0, 2 * len(tails) * float(tails[at])), at
+
+
 def compare(alive, trials, exact, loss=None):
     """Exact binomial tests at a few fixed places, together (Bonferroni).
 

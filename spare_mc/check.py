@@ -1,7 +1,8 @@
 """Tests of sampled results against what holds exactly, and distances to the approximations.
 
-A survival curve is tested against the exact one wherever its layout has one: one test a curve, the false
-alarms of all tests of a file together at most ALPHA.
+A survival curve is tested against the exact one wherever its layout has one, and its rare side against
+rigorous bounds where not (golomb, random): one test a curve, the false alarms of all tests of a file together
+at most ALPHA.
 
 The test is ``agreement.compare``: exact binomial tests at 20 fixed places. It was chosen over the bound of
 Dvoretzky, Kiefer and Wolfowitz on the largest difference and over chi-square with 20 bins by their power at a
@@ -11,15 +12,16 @@ trials, a mean 0.1 % off at 10^6. A distribution 2 % too wide at 100,000 trials:
 at 10^7. And it holds at every number of trials, without a limit theorem.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from . import theory
-from .agreement import compare
+from .agreement import compare, compare_bounds
 from .estimates import pattern_tally
 from .possible import pattern_tallies, trials_alive, what_is_wrong
-from .references import exact_stack_curves, references
+from .references import exact_stack_curves, rare_loss, references
 
 ALPHA = 1e-4
 
@@ -30,13 +32,16 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     point : identity of the point
-    curve : what was looked at: ``survival``, ``stack_within_2`` .., the name of an estimate, or ``counts``
-    kind : "exact" (a test against the exact curve), "certain" (what must hold in every trial) or
+    curve : what was looked at: ``survival``, ``rare_loss``, ``stack_within_2`` .., the name of an estimate,
+    or ``counts``
+    kind : "exact" (a test against the exact curve or rigorous bounds), "certain" (what must hold in every
+    trial) or
         "approximation" (a distance, which never fails)
     statistic : exact: deviation in standard errors where it is surest; None otherwise
     p : exact: at most so probable is such a deviation by chance; None otherwise
     threshold : exact: p below it fails; None otherwise
-    distance : exact: largest absolute difference of the curves; approximation: sampled mean over closed
+    distance : exact: largest absolute difference of the curves, or beyond the bounds; approximation: sampled
+    mean over closed
         form, less 1; None where certain
     passed : False where the counts contradict what holds exactly
     message : one line for people
@@ -81,45 +86,73 @@ def check_all(results, alpha=ALPHA):
         verdicts.append(
             Verdict(result.id, "counts", "certain", None, None, None, None, wrong is None, message)
         )
-        verdicts += [_verdict(result, *test, threshold) for test in tests]
+        verdicts += [test(threshold) for test in tests]
         verdicts += _distances(result)
     return verdicts
 
 
 def _tests(result):
-    """What to test of a point: (name, alive at every k, trials, exact, its complement). The same trials count once."""
+    """The tests of a point, functions of the threshold; the same trials are tested once."""
     if pattern_tally(result) is None:
         return []
-    found = references(result)
-    tests, spans = [], set()
-    if found.exact is not None:
-        for tally in pattern_tallies(result):
-            if tally.spans not in spans:
-                spans.add(tally.spans)
-                alive = trials_alive(tally.counts["endurable_failures"])
-                tests.append(("survival", alive, tally.total, found.exact, found.loss))
+    tests = [partial(_endurance, result, tally) for tally in _different_trials(result)]
+    if references(result).exact is None:
+        tests = [partial(_rare, result, tally) for tally in _different_trials(result)]
+        tests = [test for test in tests if rare_loss(result, test.args[1].total) is not None]
     stacks = result.tallies.get("stacks")
     if stacks is not None and stacks.total:
-        within = np.cumsum(stacks.counts["trials_at_depth"], axis=1)
-        for depth, curve in exact_stack_curves(result):
-            tests.append((f"stack_within_{depth}", within[:, depth - 1], stacks.total, curve, None))
+        tests += [partial(_depth, result, stacks, *pair) for pair in exact_stack_curves(result)]
     return tests
 
 
-def _verdict(result, name, alive, trials, exact, loss, threshold):
-    """One curve against the exact one."""
+def _different_trials(result):
+    """Tallies with a histogram of endurable failures, one for each set of trials."""
+    return list({tally.spans: tally for tally in reversed(pattern_tallies(result))}.values())[::-1]
+
+
+def _endurance(result, tally, threshold):
+    """The survival curve against the exact one."""
+    exact, loss = references(result)[:2]
+    alive, trials = trials_alive(tally.counts["endurable_failures"]), tally.total
     found = compare(alive, trials, exact, loss)
+    index, true = 1 + alive[1:].sum() / trials, 1 + exact[1:].sum()
+    means = f"mean wipe-out index {index:,.3f}, exactly {true:,.3f}"
+    return _exact(result, "survival", "survival", found, trials, threshold, means)
+
+
+def _depth(result, tally, depth, exact, threshold):
+    """The share alive within a depth against the exact one; it falls with k like a survival curve."""
+    within = tally.counts["trials_at_depth"][:, :depth].sum(axis=1)
+    found = compare(within, tally.total, exact)
+    what = f"share alive within depth {depth}"
+    return _exact(result, f"stack_within_{depth}", what, found, tally.total, threshold, None)
+
+
+def _exact(result, curve, what, found, trials, threshold, more):
     passed = found.p >= threshold
-    what = "survival" if name == "survival" else f"share alive within depth {name.rsplit('_', 1)[1]}"
     message = (
         f"{what} {'agrees with' if passed else 'CONTRADICTS'} the exact curve: p = {found.p:.2g}, threshold "
         f"{threshold:.2g}; most at k = {found.place:,}, {found.alive / trials:.6g} of {trials:,} trials against "
         f"{found.expected:.6g}"
     )
-    if name == "survival":
-        index, true = 1 + alive[1:].sum() / trials, 1 + exact[1:].sum()
-        message += f"; mean wipe-out index {index:,.3f}, exactly {true:,.3f}"
-    return Verdict(result.id, name, "exact", found.z, found.p, threshold, found.distance, passed, message)
+    message += f"; {more}" if more else ""
+    return Verdict(result.id, curve, "exact", found.z, found.p, threshold, found.distance, passed, message)
+
+
+def _rare(result, tally, threshold):
+    """The rare loss against rigorous bounds, where no exact curve is known."""
+    k, low, high = rare_loss(result, tally.total)
+    lost = tally.total - trials_alive(tally.counts["endurable_failures"])[k]
+    p, at = compare_bounds(lost, tally.total, low, high)
+    passed = p >= threshold
+    share = lost / tally.total
+    outside = float(np.max(np.maximum(np.maximum(share - high, low - share), 0)))
+    message = (
+        f"loss within {k[0]:,} to {k[-1]:,} failures {'lies within' if passed else 'CONTRADICTS'} rigorous bounds: "
+        f"p = {p:.2g}, threshold {threshold:.2g}; nearest at k = {k[at]:,}, {lost[at]:,} of {tally.total:,} trials "
+        f"lost, {low[at]:.4g} to {high[at]:.4g} allowed"
+    )
+    return Verdict(result.id, "rare_loss", "exact", None, p, threshold, outside, passed, message)
 
 
 def _distances(result):

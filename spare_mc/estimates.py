@@ -278,12 +278,16 @@ def _share_band(events, trials, confidence):
 
 def _stack_band(at_depth, confidence):
     """Student interval of the mean depth at every k; S* is between 1 and r."""
-    places, most = at_depth.shape
-    low, high = np.full(places, np.nan), np.full(places, np.nan)
-    for k in np.flatnonzero(at_depth.sum(axis=1) > 1):
-        counts = [int(c) for c in at_depth[k]]
-        total = sum(c * d for d, c in enumerate(counts, 1))
-        squares = sum(c * d * d for d, c in enumerate(counts, 1))
-        value = mean_interval(sum(counts), total, squares, confidence, within=(1.0, float(most)))
-        low[k], high[k] = value.low, value.high
-    return low, high
+    from scipy.special import stdtrit
+
+    depths = np.arange(1, at_depth.shape[1] + 1, dtype=np.float64)
+    trials = at_depth.sum(axis=1)
+    mean = _shares(at_depth @ depths, trials)
+    # deviations are taken from the mean before they are squared: nothing cancels
+    spread = (at_depth * (depths - mean[:, None]) ** 2).sum(axis=1)
+    width = np.full(len(trials), np.nan)
+    some = trials > 1
+    width[some] = stdtrit(trials[some] - 1.0, 0.5 + confidence / 2) * np.sqrt(
+        spread[some] / (trials[some] - 1.0) / trials[some]
+    )
+    return np.maximum(mean - width, 1.0), np.minimum(mean + width, depths[-1])

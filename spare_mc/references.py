@@ -11,6 +11,8 @@ from .errors import UserError
 from .exact_enumerate import MOST_GROUPS_STACKS
 from .study import layout_of
 
+_MOST_OVERLAPS = 10**7  # pairs of types that share a host, counted one by one where a layout has no offsets
+
 
 class References(NamedTuple):
     """Curves over k = 0..N, float64[N+1]; not to be written to, they are shared.
@@ -47,6 +49,41 @@ def exact_stack_curves(result):
     if result.parameters["cluster.groups"] > MOST_GROUPS_STACKS:
         return []
     return _stack_curves(_key(result.parameters))
+
+
+def rare_loss(result, trials, places=12):
+    """Rigorous bounds on the rare loss of a layout that has no exact curve, at a few fixed k.
+
+    The k are chosen by the loss of independent types, evenly on a logarithmic scale from a tenth of an event
+    in so many trials to 0.1, beyond which the bounds drift apart.
+
+    Parameters
+    ----------
+    result : PointResult
+    trials : how many trials there are to see it
+    places : how many k at most
+
+    Returns
+    -------
+    (k int64[m], low float64[m], high float64[m]); None for a host table, and for a layout without offsets
+    whose overlaps would take long to count
+    """
+    groups, redundancy = result.parameters["cluster.groups"], result.parameters["layout.redundancy"]
+    if result.parameters.get("layout.offsets") is None and groups * redundancy**2 > _MOST_OVERLAPS:
+        return None
+    return _rare_loss(_key(result.parameters), int(trials), places)
+
+
+@lru_cache(64)
+def _rare_loss(key, trials, places):
+    layout = _layout(key)
+    if layout is None:
+        return None
+    loss = 1 - independent_curve(layout.groups, layout.redundancy)
+    levels = np.geomspace(max(1e-13, min(0.1 / trials, 0.05)), 0.1, places)
+    k = np.unique(np.searchsorted(loss, levels))
+    low, high = exact.loss_bounds(layout, [int(x) for x in k])
+    return k, low, high
 
 
 @lru_cache(64)
