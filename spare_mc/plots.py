@@ -1,0 +1,63 @@
+"""Pictures of stored results, each a function of points and a path; Matplotlib is imported when one is drawn.
+
+survival     share of trials alive after k failures, exact values and closed forms over it; below, the rare loss
+depth        mean least stack S*(k) against failures, with its bound c(k)
+reordering   moves and deciding phases against failures
+tradeoff     failures endured against mean stack over families and redundancies, the undominated ringed
+"""
+
+from .errors import UserError
+from .plots_common import checked_path
+from .plots_life import plot_life
+from .plots_stacks import plot_depth, plot_reordering
+from .plots_survival import plot_survival
+from .plots_tradeoff import plot_tradeoff, undominated
+
+__all__ = [
+    "KINDS",
+    "checked_path",
+    "default_kind",
+    "plot",
+    "plot_depth",
+    "plot_life",
+    "plot_reordering",
+    "plot_survival",
+    "plot_tradeoff",
+    "undominated",
+]
+
+KINDS = {
+    "survival": plot_survival,
+    "depth": plot_depth,
+    "reordering": plot_reordering,
+    "tradeoff": plot_tradeoff,
+}
+
+
+def default_kind(results):
+    """The picture that shows most of what the points hold."""
+    counted = [measure for r in results for measure, tally in r.tallies.items() if tally.total]
+    if counted.count("stacks") > 2:
+        return "tradeoff"
+    for measure, kind in (("stacks", "depth"), ("reordering", "reordering")):
+        if measure in counted:
+            return kind
+    return "survival"
+
+
+def plot(results, path, kind=None):
+    """Draw points of results files.
+
+    Parameters
+    ----------
+    results : list of PointResult
+    path : .png, .svg or .pdf file to write; an existing picture is replaced
+    kind : a key of KINDS; None takes what the points hold (``default_kind``)
+
+    Returns the path. Raises UserError for an unknown kind or ending, nothing to draw, a missing Matplotlib, or a
+    folder that cannot be written.
+    """
+    kind = default_kind(results) if kind is None else kind
+    if kind not in KINDS:
+        raise UserError(f"kind = {kind!r}: no such picture; allowed are {', '.join(KINDS)}")
+    return KINDS[kind](results, path)
