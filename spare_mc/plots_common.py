@@ -67,11 +67,13 @@ def style():
 
 
 def checked_path(path):
-    """The path of a picture, its ending one of FORMATS; UserError otherwise."""
+    """The path of a picture: its ending one of FORMATS, its folder there; UserError otherwise, before drawing."""
     path = Path(path)
     if path.suffix[1:].lower() not in FORMATS:
         allowed = ", ".join("." + ending for ending in FORMATS)
         raise UserError(f"{path}: the ending {path.suffix!r} names no picture format; allowed are {allowed}")
+    if not path.parent.is_dir():
+        raise UserError(f"{path}: cannot be written: there is no folder {path.parent}")
     return path
 
 

@@ -70,6 +70,7 @@ def survival_figure(results):
         )
         lower.set(xlabel="failures so far, k", ylabel="probability of a wipe-out\nwithin k failures")
         lower.set_yscale("log")
+        lower.minorticks_off()
         lower.set_ylim(_floor(results, found), 1.5)
         legend_beside(figure, [*handles, *kinds.values()], "mean wipe-out index")
     return figure
