@@ -13,7 +13,7 @@
 from . import store_files as files
 from . import store_schema as schema
 from .errors import UserError
-from .store_contents import check_same, copy_of, in_order, now, of_study
+from .store_contents import check_same, copy_of, in_order, now, of_study, widest
 from .store_merge import merge
 from .store_read import File, Summary, contents_of, read, summary
 from .store_write import image_of
@@ -42,12 +42,11 @@ class Writer:
     def __init__(self, path, study):
         self._path = str(path)
         self._target = files.target_of(path)
-        asked = of_study(study)
-        state, self._contents = self._open(asked)
+        state, self._contents = self._open(study)
         self._lock = files.lock(self._target, path)
         try:
             if files.state_of(self._target) != state:  # another writer was here in between
-                state, self._contents = self._open(asked)
+                state, self._contents = self._open(study)
             files.remove_stale(self._target)
         except BaseException:
             self._lock.release()
@@ -57,9 +56,9 @@ class Writer:
         self._index = {identity: i for i, (identity, _) in enumerate(self._contents.points)}
         self._results = {}  # index -> PointResult whose estimates are up to date
 
-    def _open(self, asked):
+    def _open(self, study):
         """What identifies the file's state now, and its contents brought up to the study asked for."""
-        state = files.state_of(self._target)
+        state, asked = files.state_of(self._target), of_study(study)
         if state is None:
             return None, asked
         stored, version = contents_of(self._path)
@@ -102,7 +101,7 @@ class Writer:
         if tally.point not in self._index or tally.measure not in MEASURES:
             raise UserError(f"{self._path}: has no point {tally.point[:12]} with measure {tally.measure!r}")
         if tally.rows is not None:
-            self._check_columns(tally)
+            self._check_rows(tally.rows, tally.total)
         key = (tally.point, tally.measure)
         held = contents.tallies.get(key)
         fresh = held is None
@@ -115,16 +114,14 @@ class Writer:
         self._results.pop(self._index[tally.point], None)
         self._changed = True
 
-    def _check_columns(self, tally):
-        columns = schema.row_columns(tally.measure)
-        stored = self._contents.columns.setdefault(tally.measure, columns)
-        if stored != columns:
-            raise UserError(
-                f"{self._path}: its {tally.measure} rows have other columns than this spare-mc counts; "
-                "choose another -o"
-            )
-        if tally.rows.ndim != 2 or tally.rows.shape != (tally.total, len(columns[0])):
-            raise ValueError(f"rows of shape {tally.rows.shape}, expected {(tally.total, len(columns[0]))}")
+    def _check_rows(self, rows, total):
+        columns = schema.row_columns(rows.shape[1])
+        if rows.shape != (total, len(columns[0])):
+            raise ValueError(f"rows of shape {rows.shape}, expected {(total, len(columns[0]))}")
+        message = (
+            f"{self._path}: its training rows have other columns than this spare-mc counts; choose another -o"
+        )
+        self._contents.columns = widest(self._contents.columns, columns, message)
 
     def results(self):
         """List of PointResult in the study's order."""

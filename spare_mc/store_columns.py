@@ -67,6 +67,12 @@ def encode_wide(values):
 
     Two words, or more when a value needs them.
     """
+    try:
+        low = np.array(values, np.int64)
+    except OverflowError:
+        pass
+    else:
+        return np.stack([low >> 63, low], axis=1).view(np.uint64)
     words = max(2, *(value.bit_length() // 64 + 1 for value in values))
     raw = b"".join(value.to_bytes(8 * words, "big", signed=True) for value in values)
     return np.frombuffer(raw, ">u8").reshape(len(values), words).astype(np.uint64)

@@ -29,7 +29,7 @@ class Contents:
     measures : asked for, in the order of spare_mc.tallies.MEASURES
     points : list of (id, parameters) in the study's order
     tallies : (id, measure) -> Tally
-    columns : measure -> (names, units) of the columns of its rows
+    columns : (names, units) of the columns of the widest training rows, or None
     created, updated, host, package_version : of the file
     """
 
@@ -43,7 +43,7 @@ class Contents:
     measures: tuple
     points: list
     tallies: dict = field(default_factory=dict)
-    columns: dict = field(default_factory=dict)
+    columns: tuple | None = None
     created: str = field(default_factory=now)
     updated: str = field(default_factory=now)
     host: str = field(default_factory=socket.gethostname)
@@ -145,3 +145,14 @@ def check_same(stored, asked, path):
     found = difference(stored, asked)
     if found:
         raise UserError(f"{path}: holds study {stored.name!r} with {found}; choose another -o")
+
+
+def widest(mine, theirs, message):
+    """The wider of two descriptions of columns, one of which begins the other; UserError(message) if none does."""
+    if mine is None or theirs is None:
+        return mine or theirs
+    short, wide = sorted((mine, theirs), key=lambda columns: len(columns[0]))
+    count = len(short[0])
+    if any(tuple(w[:count]) != tuple(s) for s, w in zip(short, wide, strict=True)):
+        raise UserError(message)
+    return wide

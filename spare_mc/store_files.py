@@ -51,6 +51,8 @@ def lock(target, path):
     try:
         held.acquire(timeout=0)
     except filelock.Timeout:
+        if not os.path.exists(held.lock_file):  # some file systems say "not found" where they take no files
+            raise UserError(f"{path}: cannot be written: folder {target.parent} takes no new files") from None
         raise UserError(
             f"{path}: another process is writing this file; wait for it or choose another -o"
         ) from None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from . import store_files as files
 from .errors import UserError
-from .store_contents import copy_of, difference, in_order, now
+from .store_contents import copy_of, difference, in_order, now, widest
 from .store_read import contents_of
 from .store_write import image_of
 from .tallies import merge_spans
@@ -63,9 +63,8 @@ def _merged(read):
     tallies = {key: copy_of(tally) for key, tally in merged.tallies.items()}
     for path in order[1:]:
         other = read[path]
-        for measure, columns in other.columns.items():
-            if merged.columns.setdefault(measure, columns) != columns:
-                raise UserError(f"{path}: its {measure} rows have other columns than those of {first}")
+        message = f"{path}: its training rows have other columns than those of {first}"
+        merged.columns = widest(merged.columns, other.columns, message)
         for key, tally in other.tallies.items():
             if key not in tallies:
                 tallies[key], sources[key] = copy_of(tally), [path]

@@ -11,7 +11,7 @@ from . import store_schema as schema
 from .errors import UserError
 from .results import PointResult
 from .store_columns import decode_parameter, decode_text, decode_wide
-from .store_contents import Contents, in_order
+from .store_contents import Contents, in_order, widest
 from .tallies import Tally, merge_spans
 
 
@@ -66,13 +66,12 @@ def summary(path):
     """
     with opened(path) as file:
         table = Summary()
-        for name, dataset in file["summary"].items():
-            attributes = dict(dataset.attrs)
-            content, values = _text(attributes["content"]), dataset[()]
-            if content == "dimension":
+        for name, dataset in _items(file["summary"]):
+            content, values = _text(dataset.attrs.get("content", "dimension")), dataset[()]
+            if content == "dimension":  # or nothing this version knows
                 continue
             if content == "parameter":
-                table[name] = decode_parameter(values, _text(attributes["kind"]))
+                table[name] = decode_parameter(values, _text(dataset.attrs["kind"]))
             elif values.dtype.kind == "S":
                 table[name] = decode_text(values)
             else:
@@ -120,14 +119,22 @@ def opened(path):
                 yield file
         except UserError:
             raise
-        except (OSError, KeyError, ValueError, TypeError, RuntimeError, IndexError) as error:
-            what = "cut short" if "truncated" in str(error) else "damaged"
-            detail = " ".join(str(error).split())
-            raise UserError(f"{path}: {what}, cannot be used: {detail}") from None
+        except Exception as error:  # damage shows as errors of every kind, in HDF5 and after it
+            what = "is cut short" if "truncated" in str(error) else "is damaged"
+            detail = " ".join(str(error).split()) or type(error).__name__
+            raise UserError(f"{path}: {what}; restore a copy or choose another file ({detail})") from error
 
 
 def _text(value):
     return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _items(group):
+    """Names and objects of an HDF5 group; ValueError for one that cannot be opened, where h5py says None."""
+    for name, found in group.items():
+        if found is None:
+            raise ValueError(f"{group.name}/{name} cannot be opened")
+        yield name, found
 
 
 def _attributes(file):
@@ -140,10 +147,12 @@ def _attributes(file):
 
 
 def _contents(file, attributes):
-    points, tallies, columns = {}, {}, {}
-    for name, group in file.items():
+    points, tallies, columns = {}, {}, None
+    for name, group in _items(file):
         if name.startswith("groups_"):
-            _Stack(name, group, attributes["seed"]).read(points, tallies, columns)
+            stack = _Stack(name, group, attributes["seed"])
+            stack.read(points, tallies)
+            columns = widest(columns, stack.columns, f"{name}: its training rows have other columns")
     ids = decode_text(file["summary/id"][()])
     if len(set(ids)) != len(ids) or set(ids) != set(points) or not ids:
         raise ValueError("the points of the summary are not those stored")
@@ -167,8 +176,9 @@ class _Stack:
         self.name = name
         self.group = group
         self.seed = seed
+        self.columns = None
         self.datasets = {}  # content -> [(name, dataset, attributes)]
-        for key, dataset in group.items():
+        for key, dataset in _items(group):
             attributes = {
                 k: dataset.attrs[k] for k in ("content", "kind", "measure", "tally") if k in dataset.attrs
             }
@@ -176,8 +186,8 @@ class _Stack:
             self.datasets.setdefault(attributes.get("content"), []).append((key, dataset, attributes))
         self.ids = decode_text(group["id"][()])
 
-    def read(self, points, tallies, columns):
-        """Add what the group holds to points (id -> parameters), tallies and columns (as in Contents)."""
+    def read(self, points, tallies):
+        """Add what the group holds to points (id -> parameters) and tallies (as in Contents)."""
         if points.keys() & set(self.ids):
             raise ValueError("a point is stored twice")
         points.update(self._parameters())
@@ -186,9 +196,10 @@ class _Stack:
             key: Tally(key[1], self.ids[key[0]], self.seed, merge_spans(found))
             for key, found in spans.items()
         }
-        self._counts(mine)
+        lengths = {key.removesuffix("_length"): d[()] for key, d, _ in self.datasets.get("length", ())}
+        self._counts(mine, lengths)
         self._sums(mine)
-        self._rows(mine, columns)
+        self._rows(mine, lengths)
         tallies.update({(tally.point, tally.measure): tally for tally in mine.values()})
 
     def _parameters(self):
@@ -209,8 +220,7 @@ class _Stack:
             spans.setdefault((row, measure), []).append((first, stop))
         return spans
 
-    def _counts(self, mine):
-        lengths = {key.removesuffix("_length"): d[()] for key, d, _ in self.datasets.get("length", ())}
+    def _counts(self, mine, lengths):
         for key, dataset, attributes in self.datasets.get("counts", ()):
             measure, name = attributes["measure"], attributes["tally"]
             values = dataset[()]
@@ -237,25 +247,28 @@ class _Stack:
             )
 
     def _sums(self, mine):
-        for _, dataset, attributes in self.datasets.get("sum", ()):
-            values = decode_wide(dataset[()])
+        for _, dataset, attributes in self.datasets.get("sums", ()):
+            measure, values = attributes["measure"], dataset[()]
+            names = decode_text(self.group[f"{measure}_sum"][()])
+            wide = decode_wide(values.reshape(-1, values.shape[-1]))
             for (row, held), tally in mine.items():
-                if held == attributes["measure"]:
-                    tally.sums[attributes["tally"]] = values[row]
+                if held == measure:
+                    own = wide[row * len(names) : (row + 1) * len(names)]
+                    tally.sums = dict(zip(names, own, strict=True))
 
-    def _rows(self, mine, columns):
+    def _rows(self, mine, lengths):
         for key, dataset, attributes in self.datasets.get("rows", ()):
             measure, values = attributes["measure"], dataset[()]
             names = decode_text(self.group[f"{measure}_column"][()])
             units = decode_text(self.group[f"{measure}_column_units"][()])
-            columns[measure] = (tuple(names), tuple(units))
-            owners, runs = self.group[f"{measure}_row_point"][()], self.group[f"{measure}_run"][()]
+            self.columns = (tuple(names), tuple(units))
+            owners, runs = self.group[f"{measure}_row_point"][()], self.group[f"{measure}_row_run"][()]
             starts = np.searchsorted(owners, np.arange(len(self.ids) + 1))  # rows lie in the order of points
             for (row, held), tally in mine.items():
                 if held != measure:
                     continue
                 own = slice(starts[row], starts[row + 1])
-                tally.rows = values[own]
+                tally.rows = values[own, : int(lengths[f"{measure}_column"][row])]
                 expected = [np.arange(first, stop, dtype=np.uint64) for first, stop in tally.spans]
                 if not np.array_equal(runs[own], np.concatenate(expected)):
                     raise ValueError(f"{self.name}/{key}, point {row}: its runs are not those in the spans")

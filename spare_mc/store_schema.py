@@ -8,7 +8,7 @@ from .errors import UserError
 FILE_TYPE = "spare-mc results"
 SCHEMA_VERSION = (1, 0)  # (major, minor): a reader refuses another major, a writer also a newer minor
 
-MOST_SHAPES = 32  # up to so many numbers of groups each get an HDF5 group of their own
+MOST_SHAPES = 8  # up to so many numbers of groups each get an HDF5 group of their own
 
 # Axes of the arrays of a tally after the point; an array not named here gets axes of its own.
 COUNT_AXES = {
@@ -38,6 +38,16 @@ _SUM_UNITS = {
     "reorders": "reorders",
     "moves": "moves",
     "patch": "stacks",
+    "fixed": "failures",
+    "deeper": "failures",
+}
+_ROW_UNITS = {
+    "failures": "failures",
+    "moves": "moves",
+    "patch_stacks": "stacks",
+    "executed": "steps",
+    "committed": "steps",
+    "rolled_back": "steps",
 }
 
 
@@ -69,15 +79,16 @@ def parameter_unit(key):
     return "s" if name.endswith(("_mtbf", "_time", "_period")) else "1"
 
 
-def row_columns(measure):
-    """Names and units of the columns of a measure's rows: ``(names, units)``.
+def row_columns(width):
+    """Names and units of the columns of training rows that are ``width`` wide: ``(names, units)``.
 
-    The kernel that fills the rows names their columns in ``COLUMNS``; a name ending in ``_us`` is a time.
+    The last columns are the steps executed at each depth, so that the names of a narrower row begin those of a wider.
     """
-    from importlib import import_module
+    from .kernels.training_settings import COLUMNS, PARTS, columns
 
-    names = tuple(import_module(f"spare_mc.kernels.{measure}").COLUMNS)
-    return names, tuple("us" if name.endswith("_us") else "1" for name in names)
+    names = tuple(columns(width - len(COLUMNS)))
+    units = {**dict.fromkeys((*PARTS, "wall", "shrink_total", "useful"), "us"), **_ROW_UNITS}
+    return names, tuple("steps" if name.startswith("depth_") else units.get(name, "1") for name in names)
 
 
 def stacks(groups_of_points):
