@@ -20,7 +20,7 @@ def _measure(measure, layout, trials, seed, backend, threads, confidence):
         (measure,),
         [point],
         checked.trials,
-        checked.confidence,
+        confidence=checked.confidence,
     )
     memory = engine.Memory()
     engine.run(study, have=memory.tally, keep=memory.add, backend=backend, threads=threads)

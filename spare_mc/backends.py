@@ -25,17 +25,13 @@ class Backend:
         """Why this backend cannot be used here and how to get it, or None when it can."""
         return None
 
-    def plan(self, measure, layout):
-        """Whatever the kernel prepares once per layout; immutable, shared by threads."""
+    def plan(self, measure, point):
+        """Whatever the kernel prepares once per point; immutable, shared by threads."""
         raise NotImplementedError
 
-    def block(self, measure, plan, layout, key, first, count):
-        """``(counts, sums)`` of trials first .. first + count - 1: dicts of int64 arrays and of ints."""
+    def block(self, measure, plan, point, key, first, count):
+        """Fields of the tally of trials first .. first + count - 1: a dict of ``counts``, ``sums``, ``rows``."""
         raise NotImplementedError
-
-
-def _host_rows(layout):
-    return [layout.hosts(t).tolist() for t in range(layout.groups)]
 
 
 class Reference(Backend):
@@ -45,10 +41,11 @@ class Reference(Backend):
     measures = ("survival", "stacks")
     cost = 500.0
 
-    def plan(self, measure, layout):
-        return _host_rows(layout)
+    def plan(self, measure, point):
+        return [point.layout.hosts(t).tolist() for t in range(point.layout.groups)]
 
-    def block(self, measure, plan, layout, key, first, count):
+    def block(self, measure, plan, point, key, first, count):
+        layout = point.layout
         trials = range(first, first + count)
         if measure == "survival":
             from .kernels.reference import endurable
@@ -68,7 +65,12 @@ class _Kernels(Backend):
         """The module with the kernel of a measure."""
         raise NotImplementedError
 
-    def plan(self, measure, layout):
+    def plan(self, measure, point):
+        layout = point.layout
+        if measure == "training":
+            from .training_setup import kernel_plan
+
+            return kernel_plan(point.parameters, layout)
         prepare = self.kernel(measure).plan
         if measure != "survival":
             return prepare(layout.host_table(), layout.stack_table())
@@ -80,8 +82,8 @@ class _Kernels(Backend):
             hosting = {"hosts": layout.host_table()}
         return prepare(layout.groups, layout.redundancy, **hosting)
 
-    def block(self, measure, plan, layout, key, first, count):
-        return getattr(self, "_" + measure)(self.kernel(measure), plan, layout, key, first, count)
+    def block(self, measure, plan, point, key, first, count):
+        return getattr(self, "_" + measure)(self.kernel(measure), plan, point.layout, key, first, count)
 
     def _survival(self, kernel, plan, layout, key, first, count):
         endurable = np.empty(count, np.int32)
@@ -100,12 +102,17 @@ class _Kernels(Backend):
         kernel.lives(plan, key, first, rows, by_failures, moves)
         return measures.reordering(rows, kernel.COLUMNS, by_failures, moves)
 
+    def _training(self, kernel, plan, layout, key, first, count):
+        rows = np.empty((count, len(kernel.columns(layout.redundancy))), np.int64)
+        kernel.run(plan, key, first, rows)
+        return {"rows": rows}
+
 
 class Numba(_Kernels):
     """Compiled at first use, cached; the fastest on a CPU."""
 
     name = "numba"
-    modules = {"survival": "survival", "stacks": "stacks", "reordering": "reorder"}
+    modules = {"survival": "survival", "stacks": "stacks", "reordering": "reorder", "training": "training"}
     measures = tuple(modules)
 
     def missing(self):

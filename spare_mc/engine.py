@@ -15,7 +15,12 @@ from .tallies import Tally, missing_spans
 
 # Keys a block draws: some tens of milliseconds of kernel, short enough for Ctrl-C, long enough to hide the hand-over.
 _KEYS_PER_BLOCK = 2**25
-_WEIGHT = {"survival": 1, "stacks": 60, "reordering": 100}  # rough cost of a trial against survival's
+_WEIGHT = {
+    "survival": 1,
+    "stacks": 60,
+    "reordering": 300,
+    "training": 5000,
+}  # rough cost of a trial against survival's
 
 
 @dataclass
@@ -41,10 +46,10 @@ def _tasks(study, backend, threads, have):
     for index, point in enumerate(study.points):
         for measure in study.measures:
             stored = have(point.id, measure)
-            gaps = missing_spans(stored.spans if stored else (), study.trials)
+            gaps = missing_spans(_spans(stored), study.total(measure))
             if not gaps:
                 continue
-            plan = backend.plan(measure, point.layout)
+            plan = backend.plan(measure, point)
             size = block_trials(measure, point.layout.groups, backend, sum(b - a for a, b in gaps), threads)
             for first, stop in gaps:
                 for at in range(first, stop, size):
@@ -71,15 +76,15 @@ def run(study, *, have, keep, backend="auto", threads=None, progress=None):
         stop - first
         for point in study.points
         for measure in study.measures
-        for first, stop in missing_spans(_spans(have(point.id, measure)), study.trials)
+        for first, stop in missing_spans(_spans(have(point.id, measure)), study.total(measure))
     )
-    total = study.trials * len(study.points) * len(study.measures)
+    total = sum(study.total(measure) for measure in study.measures) * len(study.points)
     started, before = time.monotonic(), total - todo
     done = before
 
     def work(point, measure, plan, first, count):
-        counts, sums = chosen.block(measure, plan, point.layout, study.key(point), first, count)
-        return Tally(measure, point.id, study.seed, ((first, first + count),), counts, sums)
+        found = chosen.block(measure, plan, point, study.key(point), first, count)
+        return Tally(measure, point.id, study.seed, ((first, first + count),), **found)
 
     running = {}
 

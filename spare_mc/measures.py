@@ -1,18 +1,18 @@
-"""From what a kernel returns for a block of trials to the counts and sums of its tally."""
+"""From what a kernel returns for a block of trials to the fields of its tally: dicts with "counts" and "sums"."""
 
 import numpy as np
 
 
 def survival(endurable, groups):
-    """``(counts, sums)`` of a survival block.
+    """Counts of a survival block.
 
     endurable : int32[count], endurable failures K of each trial
     """
-    return {"endurable_failures": np.bincount(endurable, minlength=groups + 1)}, {}
+    return {"counts": {"endurable_failures": np.bincount(endurable, minlength=groups + 1)}}
 
 
 def stacks(last, groups):
-    """``(counts, sums)`` of a block of least stacks.
+    """Counts and sums of a block of least stacks.
 
     last : int32[count, r]; column d - 1 is the largest k with S*(k) <= d, so that the last column is K
 
@@ -41,13 +41,14 @@ def stacks(last, groups):
         "endurable_failures": np.bincount(failures, minlength=groups + 1),
         "trials_at_depth": at_depth,
     }
-    return counts, products({"stack": stack, "states": failures + 1}) | products(
+    sums = products({"stack": stack, "states": failures + 1}) | products(
         {"above": above, "failures": failures}
     )
+    return {"counts": counts, "sums": sums}
 
 
 def reordering(rows, columns, by_failures, moves):
-    """``(counts, sums)`` of a block of controller lives.
+    """Counts and sums of a block of controller lives.
 
     rows : int64[count, len(columns)], one life each, columns named as in ``kernels.reorder.COLUMNS``
     by_failures : int64[N+1, ...], decisions of each phase (fixed, depth, reorder first) and moves after k failures
@@ -66,7 +67,7 @@ def reordering(rows, columns, by_failures, moves):
         sums |= products({name: of[name], "reorders": of["reorders"]})
     for name in ("fixed", "deeper"):
         sums[name] = int(of[name].sum())
-    return counts, sums
+    return {"counts": counts, "sums": sums}
 
 
 def products(pair):

@@ -51,6 +51,7 @@ class Study:
     measures : tuple of what is counted
     points : list of Point
     trials : failure patterns a point, in total
+    runs : training runs a point, in total
     confidence : of the intervals
     common_random_numbers : whether all points share their failure orders
     text : the study as TOML, verbatim where it came unchanged from a file
@@ -61,9 +62,14 @@ class Study:
     measures: tuple
     points: list
     trials: int
+    runs: int = 16
     confidence: float = 0.95
     common_random_numbers: bool = True
     text: str = ""
+
+    def total(self, measure):
+        """Trials (training: runs) asked of a measure."""
+        return self.runs if measure == "training" else self.trials
 
     def key(self, point):
         """64-bit generator key of a point: the seed, or (seed, point) where points have their own numbers."""
@@ -141,7 +147,8 @@ def _as_toml(raw):
 def _build(raw, text, label):
     study = validated("study", raw.get("study", {}), label)
     sampling = validated("sampling", raw.get("sampling", {}), label)
-    points = [_point(values, label) for values in _grid(raw)]
+    measures = tuple(dict.fromkeys(study.measure))
+    points = [_point(values, label, measures) for values in _grid(raw)]
     seen = {}
     for number, point in enumerate(points, 1):
         if point.id in seen:
@@ -150,9 +157,10 @@ def _build(raw, text, label):
     return Study(
         name=study.name or _default_name(points),
         seed=study.seed,
-        measures=tuple(dict.fromkeys(study.measure)),
+        measures=measures,
         points=points,
         trials=sampling.trials,
+        runs=sampling.runs,
         confidence=sampling.confidence,
         common_random_numbers=study.common_random_numbers,
         text=text,
@@ -177,7 +185,7 @@ def _grid(raw):
         yield combination
 
 
-def _point(values, label):
+def _point(values, label, measures):
     cluster = validated("cluster", values["cluster"], label)
     section = validated("layout", values["layout"], label)
     if "kind" not in values["layout"] and (section.offsets is not None or section.file is not None):
@@ -193,9 +201,14 @@ def _point(values, label):
         )
     except UserError as error:
         raise UserError(f"{label}: {error}") from None
-    return Point(
-        {**_cluster(cluster, label), **layout_parameters(layout), **_failures(values, cluster, label)}, layout
-    )
+    failures = _failures(values, cluster, label)
+    parameters = {**_cluster(cluster, label), **layout_parameters(layout), **failures}
+    if "training" in measures:  # elsewhere the keys change nothing, the identity included
+        from .training_setup import resolved
+
+        training = validated("training", values["training"], label)
+        parameters |= resolved(training, layout.groups, layout.redundancy, failures, label)
+    return Point(parameters, layout)
 
 
 def _cluster(cluster, label):

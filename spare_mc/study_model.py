@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from .errors import UserError
 from .layouts import KINDS
+from .rules import CHOICES
 from .tallies import MEASURES
 
 Kind = Literal[KINDS]
@@ -116,12 +117,71 @@ class Failures(Section):
     gpu_mtbf: Seconds | None = key(gt=0, help="mean lifetime of a GPU, seconds")
 
 
+def _choice(rule):
+    """A rule of section [training] with its choices; None leaves it to the rule set."""
+    told = "; ".join(f"{name}: {text}" for name, text in CHOICES[rule].items())
+    return Annotated[Literal[tuple(CHOICES[rule])] | None, key(help=told)]
+
+
+class Training(Section):
+    """[training]: a training run, and the rules it goes by (see ``spare_mc.rules``)."""
+
+    scheme: Literal["spare", "replication", "checkpoint-only"] = key(
+        "spare", help="what masks or repairs failures"
+    )
+    rules: Literal["paper", "corrected"] = key(
+        "paper", help="rule set: the published simulator's, or without its conventions"
+    )
+    steps: Count = key(10_000, ge=1, lt=2**31, help="optimizer steps to commit")
+    stack_time: Seconds = key(64.0, gt=0, help="compute time of one stack, T_comp, seconds")
+    allreduce_time: Seconds | None = key(ge=0, help="all-reduce time T_a, seconds; default groups / 100")
+    save_time: Seconds = key(58.8235, ge=0, help="checkpoint write T_s, seconds")
+    restart_time: Seconds = key(3600.0, ge=0, help="global restart T_r, seconds")
+    shrink_time: Seconds = key(0.1, ge=0, help="communicator shrink after a failure, seconds")
+    jitter: float = key(0.05, ge=0, le=0.3, help="deviation of a stack's compute time, as a fraction of it")
+    checkpoint_steps: Count | None = key(ge=1, help="save after every this many committed steps")
+    checkpoint_period: Seconds | None = key(
+        gt=0, help="save after the first step that ends so long after the last"
+    )
+    checkpoint: Literal["young", "optimal", "dynamic"] | None = key(
+        help="young: Young's period; optimal: the period of best availability; both at the layout's own mean time to "
+        "wipe-out; dynamic: Young's period at the wipe-out hazard of the time since the restart (default: optimal)"
+    )
+    clocks: _choice("clocks") = None
+    restart: _choice("restart") = None
+    handling: _choice("handling") = None
+    resume: _choice("resume") = None
+    saves: _choice("saves") = None
+    save_blocking: Seconds | None = key(
+        ge=0, help="saves = asynchronous: the part everyone waits for, seconds"
+    )
+    jitter_per: _choice("jitter_per") = None
+    barrier: _choice("barrier") = None
+    patch: _choice("patch") = None
+    placement: _choice("placement") = None
+    found_allreduce: float | None = key(
+        ge=0, le=1, help="share of the all-reduce time that an attempt spends which finds a failure (0.5)"
+    )
+    detection_delay: Seconds | None = key(
+        ge=0, help="time until a failure is noticed, added when one is found, seconds"
+    )
+    max_wall: Seconds | None = key(
+        gt=0,
+        help="a run not done by then is ended and reported as not finished (default: 1000 times failure-free)",
+    )
+    tokens_per_step: float | None = key(gt=0, help="tokens of a step; reports tokens a day")
+    shard_size: float | None = key(
+        gt=0, help="bytes a group keeps for one shard type; reports the memory of r of them"
+    )
+
+
 class Sampling(Section):
     """[sampling]: how much of it."""
 
     trials: Count = key(
         1_000_000, ge=0, le=10**13, flags=["--trials"], help="failure patterns a point, in total"
     )
+    runs: Count = key(16, ge=0, le=10**9, flags=["--runs"], help="training runs a point, in total")
     confidence: float = key(0.95, gt=0, lt=1, help="confidence of the intervals")
 
 
@@ -130,9 +190,10 @@ SECTIONS = {
     "cluster": Cluster,
     "layout": LayoutSection,
     "failures": Failures,
+    "training": Training,
     "sampling": Sampling,
 }
-SWEPT = ("cluster", "layout", "failures")  # sections in which a list sweeps the value
+SWEPT = ("cluster", "layout", "failures", "training")  # sections in which a list sweeps the value
 
 
 def keys():

@@ -14,7 +14,8 @@ def bound(k, n):
 def test_stacks_are_counted_state_by_state(n, r):
     rng = np.random.default_rng(20)
     last = np.sort(rng.integers(0, n, (50, r)), axis=1).astype(np.int32)
-    counts, sums = measures.stacks(last, n)
+    found = measures.stacks(last, n)
+    counts, sums = found["counts"], found["sums"]
     at_depth = np.zeros((n + 1, r), int)
     stack, states, above, failures = [], [], [], []
     for row in last:
@@ -38,7 +39,8 @@ def test_reordering_sums_rows():
     rows = np.array([[4, 1, 1, 2, 3, 2], [5, 3, 1, 1, 1, 1]])
     by_failures = np.arange(7 * 6).reshape(7, 6)
     moves = np.array([0, 2, 1, 0, 0, 0, 0])
-    counts, sums = measures.reordering(rows, columns, by_failures, moves)
+    found = measures.reordering(rows, columns, by_failures, moves)
+    counts, sums = found["counts"], found["sums"]
     assert counts["endurable_failures"].tolist() == [0, 0, 0, 0, 1, 1, 0]
     assert counts["phase_at_failure"].tolist() == by_failures[:, :3].tolist()
     assert counts["moves_at_failure"].tolist() == by_failures[:, 4].tolist()

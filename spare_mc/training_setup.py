@@ -1,0 +1,221 @@
+"""A training run as a study asks for it, made into what the kernel reads."""
+
+import math
+
+import numpy as np
+
+from .errors import UserError
+from .rules import rules
+
+_TIMES = ("stack_time", "allreduce_time", "save_time", "restart_time", "shrink_time", "detection_delay")
+_BINS = 2048  # of the time since the restart, for a dynamic checkpoint period
+
+
+def resolved(section, groups, redundancy, failures, label):
+    """``training.*`` parameters of a point: every rule and time resolved, seconds as numbers.
+
+    section : Training model; failures : resolved ``failures.*`` parameters
+    """
+    if not failures:
+        raise UserError(
+            f"{label}: failures.system_mtbf (--system-mtbf) is missing: a training run needs failures"
+        )
+    scheme = section.scheme
+    if scheme == "checkpoint-only" and redundancy != 1:
+        raise UserError(
+            f"{label}: layout.redundancy = {redundancy}: scheme checkpoint-only has no redundancy; give 1"
+        )
+    rule = rules(scheme, section.rules)
+    found = {"scheme": scheme, "rules": section.rules, "steps": section.steps, "jitter": section.jitter}
+    for name in rule:
+        given = getattr(section, name)
+        found[name] = rule[name] if given is None else given
+    if scheme != "replication":
+        for name, allowed in (("placement", "block"), ("handling", "all")):
+            if found[name] != allowed:
+                raise UserError(
+                    f"{label}: training.{name} = {found[name]!r}: is a rule of scheme replication; "
+                    f"scheme {scheme} allows {allowed!r}"
+                )
+        del found["placement"]
+    found.update(
+        {name: float(getattr(section, name)) for name in ("stack_time", "save_time", "restart_time")}
+    )
+    found["shrink_time"] = float(section.shrink_time)
+    found["allreduce_time"] = (
+        groups / 100 if section.allreduce_time is None else float(section.allreduce_time)
+    )
+    found.update(_saves(section, found, label))
+    found.update(_checkpoint(section, label))
+    failure_free = found["steps"] * (found["stack_time"] + found["allreduce_time"])
+    found["max_wall"] = 1000 * failure_free if section.max_wall is None else float(section.max_wall)
+    for name in ("tokens_per_step", "shard_size"):
+        if getattr(section, name) is not None:
+            found[name] = float(getattr(section, name))
+    return {f"training.{name}": value for name, value in found.items()}
+
+
+def _saves(section, found, label):
+    if found["saves"] != "asynchronous":
+        if section.save_blocking is not None:
+            raise UserError(
+                f"{label}: training.save_blocking: only saves = 'asynchronous' has a part that blocks"
+            )
+        return {}
+    blocking = 0.0 if section.save_blocking is None else float(section.save_blocking)
+    if blocking > found["save_time"]:
+        raise UserError(
+            f"{label}: training.save_blocking = {blocking:g}: must be at most save_time = {found['save_time']:g} s"
+        )
+    return {"save_blocking": blocking}
+
+
+def _checkpoint(section, label):
+    given = [
+        k for k in ("checkpoint_steps", "checkpoint_period", "checkpoint") if getattr(section, k) is not None
+    ]
+    if len(given) > 1:
+        raise UserError(f"{label}: training.{given[0]} and training.{given[1]}: give one of the two")
+    return {given[0]: getattr(section, given[0])} if given else {"checkpoint": "optimal"}
+
+
+def failure_free_time(parameters):
+    """T0 = steps (T_comp + T_a), seconds."""
+    p = parameters
+    return p["training.steps"] * (p["training.stack_time"] + p["training.allreduce_time"])
+
+
+def survival_curve(parameters, layout):
+    """P(k) of what the scheme endures: exact where it is known, else types taken as independent; float64[N+1]."""
+    from . import exact
+    from .layouts import Layout
+
+    n, r = layout.groups, layout.redundancy
+    if parameters["training.scheme"] == "replication":
+        layout = Layout.partition(n, r)  # cyclic blocks lie elsewhere but are as many and as large
+    elif parameters["training.scheme"] == "checkpoint-only":
+        return np.concatenate([[1.0], np.zeros(n)])
+    curve = exact.survival_curve(layout)
+    return exact.independent_types_curve(n, r) if curve is None else curve
+
+
+def time_to_wipeout(parameters, layout):
+    """Expected time [s] from a fresh start to the wipe-out of the point's scheme."""
+    from . import theory
+
+    p = parameters
+    curve = survival_curve(p, layout)
+    return theory.time_to_wipeout(
+        curve, p["failures.system_mtbf"], p["failures.law"], p.get("failures.shape")
+    )
+
+
+def checkpoint_interval(parameters, layout):
+    """Compute time [s] between saves, the save not included, of policies optimal and young."""
+    from . import theory
+
+    p = parameters
+    save, restart = p["training.save_time"], p["training.restart_time"]
+    if save == 0:
+        return 0.0
+    until = time_to_wipeout(p, layout)
+    if p["training.checkpoint"] == "young":
+        return theory.young_period(save, until)
+    return theory.checkpoint_period(save, restart, until) - save
+
+
+def dynamic_intervals(parameters, layout):
+    """``(intervals, width)``: Young's interval at the wipe-out hazard by time since the restart, seconds.
+
+    The hazard of a bin is the fall of ln S over it, S(t) = sum_k P(k) Pr[k of N groups failed by t] with all groups
+    fresh at the restart: at redundancy 1 and a Weibull shape below 1 it falls with time; with redundancy it rises.
+    Interval sqrt(2 T_s / hazard), at most ten mean times to wipe-out.
+    """
+    from scipy.stats import binom
+
+    from .laws import law
+
+    p, n = parameters, layout.groups
+    curve = survival_curve(p, layout)
+    until = time_to_wipeout(p, layout)
+    width = 3.0 * until / _BINS
+    edges = np.arange(_BINS + 1) * width
+    alive = law(p["failures.law"], n * p["failures.system_mtbf"], p.get("failures.shape")).survival(edges)
+    ks = np.flatnonzero(curve > 0)
+    survival = np.array([binom.pmf(ks, n, 1.0 - a) @ curve[ks] for a in alive])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        hazard = -np.diff(np.log(survival)) / width
+        intervals = np.sqrt(2.0 * p["training.save_time"] / hazard)
+    gone = ~np.isfinite(intervals) & (survival[1:] < 1e-280)
+    last = intervals[~gone][-1] if (~gone).any() else until
+    intervals = np.where(gone, last, np.where(np.isfinite(intervals), intervals, 10 * until))
+    return np.minimum(intervals, 10 * until), width
+
+
+def microseconds(seconds):
+    """A duration in seconds as whole microseconds, the nearest."""
+    return int(math.floor(seconds * 1e6 + 0.5))
+
+
+def kernel_plan(parameters, layout):
+    """The ``kernels.training`` Plan of a point."""
+    from .kernels import training as kernel
+    from .kernels import training_settings as names
+
+    p = {
+        key.removeprefix("training."): value
+        for key, value in parameters.items()
+        if key.startswith("training.")
+    }
+    times = {name: microseconds(p[name]) for name in _TIMES}
+    law, mtbf = parameters["failures.law"], parameters["failures.system_mtbf"]
+    save_kind = {"blocking": names.BLOCKING, "overlapped": names.SAVER, "asynchronous": names.BACKGROUND}
+    settings = names.Settings(
+        scheme={
+            "spare": names.SPARE,
+            "replication": names.REPLICATION,
+            "checkpoint-only": names.CHECKPOINT_ONLY,
+        }[p["scheme"]],
+        groups=layout.groups,
+        redundancy=layout.redundancy,
+        steps=p["steps"],
+        stack=times["stack_time"],
+        allreduce=times["allreduce_time"],
+        found_allreduce=microseconds(p["found_allreduce"] * p["allreduce_time"]),
+        save=times["save_time"],
+        restart=times["restart_time"],
+        shrink=times["shrink_time"],
+        detection=times["detection_delay"],
+        law={"exponential": names.EXPONENTIAL, "weibull": names.WEIBULL}[law],
+        shape=parameters.get("failures.shape", 1.0),
+        mean=1e6 * mtbf * (1 if p["clocks"] == "system" else layout.groups),
+        clocks={"renewal": names.RENEWAL, "fresh": names.FRESH, "system": names.SYSTEM}[p["clocks"]],
+        extended=int(p["restart"] == "extended"),
+        lowest_only=int(p["handling"] == "lowest"),
+        resume_after=int(p["resume"] == "after"),
+        save_kind=save_kind[p["saves"]],
+        save_blocking=microseconds(p.get("save_blocking", 0.0)),
+        sigma=0.0 if p["barrier"] == "mean" else p["jitter"],
+        jitter=names.PER_BLOCK if p["jitter_per"] == "block" else names.PER_STACK,
+        patch_all=int(p["patch"] == "every"),
+        placement=names.CYCLIC if p.get("placement") == "cyclic" else names.CONSECUTIVE,
+        save_steps=p.get("checkpoint_steps", 0),
+        max_wall=microseconds(p["max_wall"]),
+    )
+    intervals, width = _intervals(parameters, layout)
+    tables = (layout.host_table(), layout.stack_table()) if p["scheme"] == "spare" else (None, None)
+    try:
+        return kernel.plan(settings, *tables, intervals=intervals, width=width)
+    except ValueError as error:
+        raise UserError(f"training: {error}") from None
+
+
+def _intervals(parameters, layout):
+    if "training.checkpoint_steps" in parameters:
+        return None, 1
+    if "training.checkpoint_period" in parameters:
+        return [microseconds(parameters["training.checkpoint_period"])], 1
+    if parameters["training.checkpoint"] == "dynamic":
+        intervals, width = dynamic_intervals(parameters, layout)
+        return [microseconds(value) for value in intervals], microseconds(width)
+    return [microseconds(checkpoint_interval(parameters, layout))], 1
