@@ -170,8 +170,11 @@ def _refusal(groups, redundancy):
     if redundancy * (redundancy - 1) > groups - 1:
         why = f"a golomb layout of {groups} groups is impossible, r(r-1) <= N-1 is needed"
     else:
-        if exists(groups, redundancy) is False:
+        known = exists(groups, redundancy)
+        if known is False:
             why = f"no golomb layout of {groups} groups exists (exhaustive search)"
+        elif known:
+            why = f"golomb layouts of {groups} groups exist, but none is known here"
         else:
             why = (
                 f"no golomb layout of {groups} groups is known (none was found; it is not proven impossible)"
