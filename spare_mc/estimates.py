@@ -15,6 +15,9 @@ from .intervals import (
     sample_interval,
     upper_bound,
 )
+from .training_estimates import DESCRIPTIONS as TRAINING_DESCRIPTIONS
+from .training_estimates import UNITS as TRAINING_UNITS
+from .training_estimates import training_estimates
 
 __all__ = [
     "CURVE_DESCRIPTIONS",
@@ -39,6 +42,7 @@ UNITS = {
     "reorder_fraction": "1",
     "moves_per_reorder": "moves",
     "patch_stacks": "stacks",
+    **TRAINING_UNITS,
 }
 
 DESCRIPTIONS = {
@@ -50,6 +54,7 @@ DESCRIPTIONS = {
     "reorder_fraction": "share of the endured failures that a reorder decides",
     "moves_per_reorder": "promotions into prefixes per reorder",
     "patch_stacks": "group-stacks computed again in the failing step, per reorder",
+    **TRAINING_DESCRIPTIONS,
 }
 
 CURVE_UNITS = {
@@ -122,6 +127,9 @@ def estimates_of(result):
         if highest == 1.0 and tally.sums[above] == 0:
             value = value._replace(low=0.0, high=_unseen_bound(tally, below, result))
         estimates[name] = value
+    tally = result.tallies.get("training")
+    if tally is not None and tally.total:
+        estimates.update(training_estimates(tally, result.parameters, result.confidence))
     return estimates
 
 
@@ -269,10 +277,13 @@ def curve_band(result, name, confidence=None):
 def _share_band(events, trials, confidence):
     """Clopper-Pearson at every place; equal counts are computed once, NaN where there were no trials."""
     events, trials = np.broadcast_arrays(events, trials)
-    pairs, where = np.unique(np.stack([events, trials]), axis=1, return_inverse=True)
-    low, high = proportion_interval(pairs[0], pairs[1], confidence)
-    low[pairs[1] == 0] = high[pairs[1] == 0] = np.nan
-    where = where.ravel()
+    many, event = np.unique(events, return_inverse=True)
+    totals, total = np.unique(trials, return_inverse=True)
+    # ranks instead of the counts themselves: their product fits int64 however many trials there are
+    pairs, where = np.unique(event * len(totals) + total, return_inverse=True)
+    whole = totals[pairs % len(totals)]
+    low, high = proportion_interval(many[pairs // len(totals)], whole, confidence)
+    low[whole == 0] = high[whole == 0] = np.nan
     return low[where], high[where]
 
 
