@@ -148,6 +148,46 @@ def proportion_interval(events, trials, confidence=0.95):
     return (low[()], high[()]) if low.ndim else (float(low), float(high))
 
 
+def proportion_estimate(events, trials, confidence=0.95):
+    """Estimate of a probability with its Clopper-Pearson interval; ``std`` is that of one trial."""
+    share = events / trials
+    return Estimate(share, *proportion_interval(events, trials, confidence), sqrt(share * (1 - share)))
+
+
+def quantile_interval(values, share, confidence=0.95):
+    """Quantile of a sample, with an interval between two of its values that holds for every distribution.
+
+    The number of values at or below the true quantile is binomial (David and Nagaraja, Order Statistics, 3rd ed.,
+    section 7.1).
+
+    Parameters
+    ----------
+    values : float64[n], n at least 1
+    share : which quantile, between 0 and 1
+    confidence : two-sided, half of the rest on each side
+
+    Returns
+    -------
+    Estimate; the mean interpolates linearly between values, an end is None where the sample is too small to give
+    one, std is None
+    """
+    from scipy.special import bdtr
+
+    ordered = np.sort(np.asarray(values, np.float64))
+    count, tail = len(ordered), (1 - confidence) / 2
+    below = bdtr(np.arange(count, dtype=np.float64), count, share)  # Pr[at most j values below], j = 0..n-1
+    # value number l (from 1) is below the quantile unless fewer than l values are: Pr = below[l - 1]
+    low = int(np.searchsorted(below, tail, side="right"))
+    # value number u is above it unless at least u values are below: Pr = 1 - below[u - 1]
+    high = int(np.searchsorted(below, 1 - tail, side="left")) + 1
+    return Estimate(
+        float(np.quantile(ordered, share)),
+        float(ordered[low - 1]) if low >= 1 else None,
+        float(ordered[high - 1]) if high <= count else None,
+        None,
+    )
+
+
 def upper_bound(events, trials, confidence=0.95):
     """One-sided Clopper-Pearson bound from above; at zero events ``1 - (1-confidence)^(1/trials)``."""
     from scipy.special import betainccinv
