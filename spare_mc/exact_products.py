@@ -68,7 +68,7 @@ class _Block:
         log_lost = self.size * (_log(p, s) - _log1p(s * np.expm1(-1j * angles)))
         if losing:
             return log_lost
-        return _log1p(-np.exp(log_lost)) if p**self.size <= 0.5 else np.log(-np.expm1(log_lost))
+        return _log_rest(log_lost)
 
 
 class _Circle:
@@ -107,7 +107,7 @@ class _Circle:
         turned = np.conj(np.fft.rfft(folded)[1 : angles.size + 1])
         turned[turned == 0.0] = 1e-300  # an honest value far from the centre, but without a logarithm
         value = np.log(turned) + scale - _free(self.length, middle, p, s, angles)
-        return _log1p(-np.exp(value)) if lost and not losing else value
+        return _log_rest(value) if lost and not losing else value
 
     def _weights(self, p, s, losing):
         """Failures j, the chance of each together with loss (or survival) over e^scale, the scale, and which it is.
@@ -227,7 +227,14 @@ def _circle(groups, parts, losing, p, s, ks, middle, deviation):
         value = sum(np.exp(free + chance) for chance in chances)
     else:
         chance = sum(times * part.around(p, s, angles, points, False) for times, part in parts)
-        value = np.exp(free) * np.expm1(chance) / np.expm1(own) if losing else np.exp(free + chance - own)
+        if losing:
+            small = np.where(chance.real < 1.0, chance, 0.0)  # the other form, not to overflow
+            lost = np.where(
+                chance.real < 1.0, -np.exp(free) * np.expm1(small), np.exp(free) - np.exp(free + chance)
+            )
+            value = lost / -np.expm1(own)
+        else:
+            value = np.exp(free + chance - own)
     spectrum = np.zeros(points // 2 + 1, dtype=np.complex128)
     spectrum[0] = 1.0
     spectrum[1 : steps + 1] = np.conj(value)
@@ -246,8 +253,15 @@ def _log(p, s):
     return np.log(p) if p < 0.5 else np.log1p(-s)
 
 
+def _log_rest(value):
+    """ln(1 - e^value) of complex values, up to multiples of 2 pi i."""
+    large = value.real > 0.0
+    inner = np.where(large, -value, value)  # 1 - e^v = -e^v (1 - e^-v)
+    rest = np.where(inner.real < -0.7, _log1p(-np.exp(inner)), np.log(-np.expm1(inner)))
+    return np.where(large, rest + value + 1j * np.pi, rest)
+
+
 def _log1p(z):
-    """ln(1 + z) of complex z; its error is a few last digits of |z| (numpy's is of 1)."""
-    return 0.5 * np.log1p(2.0 * z.real + (z.real * z.real + z.imag * z.imag)) + 1j * np.arctan2(
-        z.imag, 1.0 + z.real
-    )
+    """ln(1 + z) of complex z; its error is a few last digits of |z| (numpy's is of 1). No less than ln 1e-8."""
+    square = 2.0 * z.real + (z.real * z.real + z.imag * z.imag)
+    return 0.5 * np.log1p(np.maximum(square, -1.0 + 1e-16)) + 1j * np.arctan2(z.imag, 1.0 + z.real)
