@@ -15,6 +15,7 @@ VERBS = {
     "check": "test a results file against exact values",
     "plot": "pictures of results files",
     "life": "one life of the reordering controller, step by step",
+    "reproduce": "the paper's published runs beside ours",
     "merge": "join results files of one study, such as shards",
 }
 

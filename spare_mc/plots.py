@@ -9,6 +9,7 @@ tradeoff     failures endured against mean stack over families and redundancies,
 from .errors import UserError
 from .plots_common import checked_path
 from .plots_life import plot_life
+from .plots_reproduction import plot_reproduction
 from .plots_stacks import plot_depth, plot_reordering
 from .plots_survival import plot_survival
 from .plots_tradeoff import plot_tradeoff, undominated
@@ -21,6 +22,7 @@ __all__ = [
     "plot_depth",
     "plot_life",
     "plot_reordering",
+    "plot_reproduction",
     "plot_survival",
     "plot_tradeoff",
     "undominated",
