@@ -179,10 +179,10 @@ def _distances(result):
     if "time_to_interruption_s" in result.estimates:
         time = result.estimates["time_to_interruption_s"].mean
         paper = mu * float(result.parameters["failures.system_mtbf"])
-        message = (
-            f"mean time to interruption {time:,.0f} s, {_apart(time, paper)} than the paper's T_f = mu m = "
-            f"{paper:,.0f} s: survivors fail more rarely than the full system"
-        )
+        told = f"{time:,.0f} s, {_apart(time, paper)} than the paper's T_f = mu m = {paper:,.0f} s"
+        message = f"mean time to interruption {told}"
+        if time > paper and result.parameters.get("failures.law", "exponential") == "exponential":
+            message += ": survivors fail more rarely than the full system"
         lines.append(_distance(result, "time_to_interruption_s", time, paper, message))
     return lines
 

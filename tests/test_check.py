@@ -385,6 +385,23 @@ def test_closed_forms_of_stack_and_time():
     )
 
 
+@pytest.mark.parametrize("layout", [Layout.contiguous(2, 1), Layout.contiguous(2, 2), Layout.partition(5, 1)])
+def test_smallest_clusters_and_single_trials(layout):
+    """Redundancy 1 endures nothing, two groups of two endure one failure: the only possible counts pass."""
+    histogram = np.zeros(layout.groups + 1, np.int64)
+    histogram[layout.redundancy - 1] = 1
+    for trials in (1, 5):
+        verdicts = check(point(layout, tally(histogram * trials)))
+        assert all(v.passed for v in verdicts)
+        assert verdict(verdicts, "survival", "exact").p == 1.0
+    assert (
+        "from one trial"
+        in verdict(check(point(layout, tally(histogram))), "wipeout_index", "approximation").message
+    )
+    histogram[[layout.redundancy - 1, layout.redundancy]] = (0, 1)
+    assert not all(v.passed for v in check(point(layout, tally(histogram))))
+
+
 def test_training_alone_has_nothing_to_check():
     assert check(PointResult("0" * 64, {"cluster.groups": 8, "layout.redundancy": 3}, 1)) == []
 

@@ -269,6 +269,17 @@ def test_strokes_differ_by_colour_first():
     assert all(a["lw"] > b["lw"] for a, b in itertools.pairwise(drawn))
 
 
+@pytest.mark.parametrize(
+    "layout", [Layout.contiguous(2, 1), Layout.contiguous(2, 2), Layout.contiguous(3, 1)]
+)
+def test_smallest_clusters_are_drawn(layout, tmp_path):
+    result = survival(layout, trials=1)
+    (line,) = artists(survival_figure([result]).axes[0], "sampled")
+    k, values = line_data(line)
+    np.testing.assert_array_equal(values, result.curves["survival"][k])
+    assert values[layout.redundancy - 1] == 1 and values[-1] == 0
+
+
 def test_large_clusters_are_thinned():
     result = survival(Layout.contiguous(50_000, 9), trials=500)
     line = artists(survival_figure([result]).axes[0], "sampled")[0]
