@@ -7,9 +7,10 @@ results' meaning and does not change between versions:
 2. beyond the orders known, the shortest ruler of r marks found in the families of ``modular`` (unless
    N < 1.2 r^2, where it is too long);
 3. a family with modulus N itself, marks left out to make it short;
-4. a dense ruler found by search for this N (``data/modular_rulers.txt``);
-5. up to 10,000 groups, windows of the families that are longer than N/2, shortest first, until the allowance
-   is spent.
+4. up to 10,000 groups, windows of the families that are longer than N/2, shortest first, until the allowance
+   is spent;
+5. marks of a dense ruler found by search for this N (``data/modular_rulers.txt``): last, so that a new line in
+   that table changes no answer given before.
 
 None of it draws random numbers or looks at the clock: the allowances are counts.
 """
@@ -23,7 +24,7 @@ from . import modular
 from .errors import UserError
 from .rulers import OPTIMAL, exists
 
-_DIFFERENCES = 2**21  # computed in step 5; with redundancy 30 that is 2,330 windows
+_DIFFERENCES = 2**21  # computed in step 4; with redundancy 30 that is 2,330 windows
 _MARKS = 2**21  # multiplied marks sorted in a search through a family: some 0.2 s
 
 
@@ -42,9 +43,18 @@ def is_golomb(marks, groups):
     """Whether all differences of two of the ``marks`` (ints) are distinct modulo ``groups``."""
     marks = np.asarray(marks, dtype=np.int64)
     differences = (marks[:, None] - marks) % groups
-    differences = differences[~np.eye(len(marks), dtype=bool)]
-    counts = np.bincount(differences, minlength=1)
-    return counts[0] == 0 and counts.max() <= 1
+    differences = np.unique(differences[differences != 0])
+    return len(differences) == len(marks) * (len(marks) - 1)
+
+
+def _are_golomb(rulers, groups):
+    """The same for each row of ``rulers``, int64[count, r]; faster for many rulers and few groups."""
+    count, redundancy = rulers.shape
+    pairs = ~np.eye(redundancy, dtype=bool)
+    differences = ((rulers[:, :, None] - rulers[:, None, :]) % groups)[:, pairs]
+    differences += groups * np.arange(count)[:, None]
+    times = np.bincount(differences.reshape(-1), minlength=count * groups).reshape(count, groups)
+    return (times[:, 0] == 0) & (times.max(axis=1) <= 1)
 
 
 @lru_cache(maxsize=4096)
@@ -52,20 +62,22 @@ def _find(groups, redundancy):
     """The offsets, or None where none is known."""
     if exists(groups, redundancy) is False:
         return None
-    found = _find_quickly(groups, redundancy)
-    return _long_window(groups, redundancy) if found is None else found
+    for step in (_short_or_exact, _long_window, _searched):
+        found = step(groups, redundancy)
+        if found is not None:
+            return found
+    return None
 
 
-def _find_quickly(groups, redundancy):
-    """Steps 1 to 4."""
+def _short_or_exact(groups, redundancy):
+    """Steps 1 to 3."""
     if redundancy in OPTIMAL or 5 * groups >= 6 * redundancy**2:
         ruler = short_ruler(redundancy)
         if is_golomb(ruler, groups):
             return ruler
     for family, q in _families(redundancy, groups, groups):
         return _shortest(family, q, redundancy)[1]
-    dense = _dense_rulers().get(groups, ())
-    return _shortest_window(dense, groups, redundancy) if len(dense) >= redundancy else None
+    return None
 
 
 @lru_cache(maxsize=1024)
@@ -126,12 +138,6 @@ def _window(marks, v, start, redundancy):
     return min(ruler, tuple(ruler[-1] - mark for mark in reversed(ruler)))
 
 
-def _shortest_window(marks, groups, redundancy):
-    marks = np.array(marks, dtype=np.int64)
-    start = int(np.argmin(_widths(marks, groups, redundancy))) if redundancy > 1 else 0
-    return _window(marks, groups, start, redundancy)
-
-
 def _long_window(groups, redundancy):
     """The shortest window between N/2 and N that happens to be distinct modulo N, or None."""
     if groups > 10_000:
@@ -144,17 +150,35 @@ def _long_window(groups, redundancy):
         v = modular.modulus(family, q)
         for multiples in _multiples(family, q, _MARKS // len(families)):
             widths = _widths(multiples, v, redundancy)
-            for at in np.argsort(widths, axis=None, kind="stable")[:tries].tolist():
-                row, start = divmod(at, widths.shape[1])
-                if widths[row, start] > limit:
-                    break
+            for row, start in _least(widths, tries, limit):
                 found.append((int(widths[row, start]), v, multiples[row], start))
     found.sort(key=lambda window: window[0])
-    for _, v, marks, start in found[:tries]:
-        ruler = _window(marks, v, start, redundancy)
-        if is_golomb(ruler, groups):
-            return ruler
+    found = found[:tries]
+    for first in range(0, len(found), 64):
+        rulers = [_window(marks, v, start, redundancy) for _, v, marks, start in found[first : first + 64]]
+        good = np.flatnonzero(_are_golomb(np.array(rulers), groups))
+        if len(good):
+            return rulers[good[0]]
     return None
+
+
+def _least(widths, count, limit):
+    """(row, column) of the ``count`` least entries up to ``limit``, least first, then in reading order."""
+    flat = widths.reshape(-1)
+    if len(flat) > count:
+        # Sorting only what may be wanted; the value is unique though which entry has it is not.
+        limit = min(limit, np.partition(flat, count)[count])
+    at = np.flatnonzero(flat <= limit)
+    at = at[np.argsort(flat[at], kind="stable")][:count]
+    return [divmod(index, widths.shape[1]) for index in at.tolist()]
+
+
+def _searched(groups, redundancy):
+    """The shortest marks in a row of the table's ruler for N, or None."""
+    marks = np.array(_dense_rulers().get(groups, ()), dtype=np.int64)
+    if len(marks) < redundancy:
+        return None
+    return _window(marks, groups, int(np.argmin(_widths(marks, groups, redundancy))), redundancy)
 
 
 @lru_cache(maxsize=1)
@@ -202,4 +226,4 @@ def _next_groups(groups, redundancy):
     moduli = (modular.modulus(f, q) for f, q in _families(redundancy, groups, reach))
     least = min((v for v in moduli if v > groups), default=reach)
     near = range(groups + 1, min(least, groups + 200))
-    return next((n for n in near if _find_quickly(n, redundancy) is not None), least)
+    return next((n for n in near if _short_or_exact(n, redundancy) or _searched(n, redundancy)), least)

@@ -254,11 +254,14 @@ def test_all_that_exist_are_found_up_to_fifteen_marks():
 
 
 def test_dense_rulers():
-    rulers = golomb._dense_rulers()
-    for n, marks in rulers.items():
+    for n, marks in golomb._dense_rulers().items():
         assert distinct_modulo(marks, n) and marks[0] == 0 and list(marks) == sorted(marks)
-        assert check(n, len(marks))
-        assert len(golomb._find_quickly(n, len(marks) - 1)) == len(marks) - 1
+        assert golomb._short_or_exact(n, len(marks)) is None  # else the line would be idle
+        for r in (1, 2, len(marks) - 1, len(marks)):
+            shorter = golomb._searched(n, r)
+            assert len(shorter) == r and distinct_modulo(shorter, n)
+    for n in (49, 193, 271):
+        check(n, len(golomb._dense_rulers()[n]))
 
 
 def refused(n, r):
