@@ -41,6 +41,15 @@ _SUM_UNITS = {
     "fixed": "failures",
     "deeper": "failures",
 }
+_PARAMETER_UNITS = {
+    "max_wall": "s",
+    "detection_delay": "s",
+    "save_blocking": "s",
+    "steps": "steps",
+    "checkpoint_steps": "steps",
+    "tokens_per_step": "tokens",
+    "shard_size": "bytes",
+}
 _ROW_UNITS = {
     "failures": "failures",
     "moves": "moves",
@@ -74,9 +83,11 @@ def sum_unit(name):
 
 
 def parameter_unit(key):
-    """Unit of a resolved parameter: every duration is in seconds, everything else a pure number or a word."""
+    """Unit of a resolved parameter: durations are in seconds, words and pure numbers have 1."""
     name = key.rpartition(".")[2]
-    return "s" if name.endswith(("_mtbf", "_time", "_period")) else "1"
+    if name.endswith(("_mtbf", "_time", "_period")):
+        return "s"
+    return _PARAMETER_UNITS.get(name, "1")
 
 
 def row_columns(width):

@@ -11,7 +11,14 @@ from spare_mc.tallies import Tally
 
 def point(groups, redundancy, **parameters):
     """A stand-in for spare_mc.study.Point."""
-    resolved = {"cluster.groups": groups, "layout.kind": "contiguous", "layout.redundancy": redundancy}
+    resolved = {
+        "cluster.groups": groups,
+        "layout.kind": "contiguous",
+        "layout.redundancy": redundancy,
+        "training.steps": 10,
+        "training.stack_time": 64.0,
+        "training.allreduce_time": groups / 100,
+    }
     resolved |= {key.replace("__", "."): value for key, value in parameters.items()}
     identity = hashlib.sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest()
     return SimpleNamespace(id=identity, parameters=resolved)
@@ -51,8 +58,10 @@ def tally(where, measure, first, count, seed=2**64 - 1):
     if measure == "training":
         from spare_mc.kernels.training_settings import columns
 
-        width = len(columns(redundancy))
-        rows = trials[:, None] * 1000 + np.arange(width)
+        names = columns(redundancy)
+        rows = trials[:, None] * 1000 + np.arange(len(names))
+        rows[:, names.index("wall")] = 10**12 + trials
+        rows[:, names.index("finished")] = trials % 2
         return Tally(measure, where.id, seed, spans, rows=rows)
     counts, sums = {"endurable_failures": np.bincount(endured, minlength=groups + 1)}, {}
     alive = np.cumsum(counts["endurable_failures"][::-1])[::-1]

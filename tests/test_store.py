@@ -15,6 +15,7 @@ from store_tools import assert_same_tally, data_of, point, study, tally
 
 from spare_mc import store, store_schema
 from spare_mc.errors import UserError
+from spare_mc.study import Point, load, tomllib
 from spare_mc.tallies import MEASURES, Tally
 
 SEED = 2**64 - 1
@@ -188,6 +189,28 @@ def test_arrays_the_schema_does_not_name(path):
     write(path, study(points), put)
     for result, expected in zip(store.read(path).points, put, strict=True):
         assert_same_tally(result.tallies["survival"], expected)
+
+
+def test_a_study_comes_back_from_its_file(path):
+    asked = load(
+        {
+            "study": {"measure": ["survival"], "seed": 5},
+            "cluster": {"groups": [30, 43]},
+            "layout": {
+                "kind": ["golomb", "partition", "random", "contiguous"],
+                "redundancy": [2, 3],
+                "seed": 2**63,
+            },
+            "failures": {"law": "weibull", "shape": 0.78, "group_mtbf": "5 min"},
+        }
+    )
+    write(path, asked, [tally(p, "survival", 0, 7, seed=5) for p in asked.points])
+    file = store.read(path)
+    assert [p.id for p in load(tomllib.loads(file.study_text)).points] == [p.id for p in asked.points]
+    for mine, theirs in zip(file.points, asked.points, strict=True):
+        assert mine.parameters == theirs.parameters
+        assert Point(mine.parameters, None).id == theirs.id
+        np.testing.assert_array_equal(mine.layout.stack_table(), theirs.layout.stack_table())
 
 
 @pytest.mark.parametrize("count", [1_500, pytest.param(10_000, marks=pytest.mark.slow)])
@@ -565,6 +588,7 @@ _FULL = """
     from store_tools import point, study, tally
     from spare_mc import store
     from spare_mc.errors import UserError
+from spare_mc.study import Point, load, tomllib
 
     path, points = Path(sys.argv[1]), [point(50, 3, failures__shape=float(i)) for i in range(300)]
     with store.Writer(path, study(points)) as writer:
@@ -651,13 +675,16 @@ def test_h5py_may_hold_the_file_open(path, points):
 # Merging
 
 
+SHARED = ("survival", "training")  # sums of trials, and rows that must be put in order
+
+
 def shards(tmp_path, points):
     """Four files whose trials, points and measures interlock."""
     names = [tmp_path / f"part{i}.h5" for i in range(4)]
-    write(names[0], study(points, MEASURES), everything(points, MEASURES, 0, 40))
+    write(names[0], study(points, SHARED), everything(points, SHARED, 0, 40))
     write(names[1], study(points, ["survival"], text="later"), everything(points, ["survival"], 60, 40))
-    write(names[2], study(points, MEASURES), everything(points[1:4], MEASURES, 40, 20))
-    write(names[3], study(points, MEASURES), everything([points[0], points[4]], MEASURES, 40, 20))
+    write(names[2], study(points, SHARED), everything(points[1:4], SHARED, 40, 20))
+    write(names[3], study(points, SHARED), everything([points[0], points[4]], SHARED, 40, 20))
     return names
 
 
@@ -675,8 +702,8 @@ def test_merging_gives_the_same_in_any_order(tmp_path, points):
     store.merge([right, left], tmp_path / "tree.h5")
     assert data_of(tmp_path / "tree.h5") == data_of(tmp_path / "merged0.h5")
     whole = tmp_path / "whole.h5"
-    write(whole, study(points, MEASURES), everything(points, MEASURES, 0, 60))
-    write(whole, study(points, MEASURES), everything(points, ["survival"], 60, 40))
+    write(whole, study(points, SHARED), everything(points, SHARED, 0, 60))
+    write(whole, study(points, SHARED), everything(points, ["survival"], 60, 40))
     assert data_of(whole) == data_of(tmp_path / "merged0.h5")
 
 
