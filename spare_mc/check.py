@@ -201,7 +201,7 @@ def _endures(index, mu, confidence):
 def _apart(value, reference):
     """ "8.4 % more", "0.81 % less"."""
     percent = 100 * (value / reference - 1)
-    size = f"{abs(percent):.1f}" if abs(percent) >= 10 else f"{abs(percent):.2g}"
+    size = f"{abs(percent):.1f}" if abs(percent) >= 10 else f"{abs(percent):#.2g}"
     return f"{size} % {'more' if percent >= 0 else 'less'}"
 
 
