@@ -16,6 +16,8 @@ VERBS = {
     "plot": "pictures of results files",
     "life": "one life of the reordering controller, step by step",
     "reproduce": "the paper's published runs beside ours",
+    "optimize": "the redundancy, checkpoint period and layout of least time-to-train",
+    "timeline": "one training run, event by event",
     "merge": "join results files of one study, such as shards",
 }
 

@@ -12,6 +12,7 @@ from .plots_life import plot_life
 from .plots_reproduction import plot_reproduction
 from .plots_stacks import plot_depth, plot_reordering
 from .plots_survival import plot_survival
+from .plots_timeline import plot_timeline
 from .plots_tradeoff import plot_tradeoff, undominated
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "plot_reordering",
     "plot_reproduction",
     "plot_survival",
+    "plot_timeline",
     "plot_tradeoff",
     "undominated",
 ]

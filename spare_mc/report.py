@@ -124,7 +124,7 @@ def _sweep_table(results):
     table.add_column("exact K + 1", justify="right")
     table.add_column("mu", justify="right")
     for result in results:
-        cells = [_cell(result.parameters.get(key)) for key in swept]
+        cells = [cell(result.parameters.get(key)) for key in swept]
         cells.append(f"{result.trials:,}")
         cells += [_plus_minus(result.estimates.get(name)) for name in names]
         exact, closed = beside(result)["wipeout_index"]
@@ -139,11 +139,12 @@ def varying(results):
     """Dotted keys of parameters that differ between points, without what only follows from them."""
     derived = ("layout.digest", "layout.offsets", "cluster.gpus_per_group")
     keys = dict.fromkeys(key for r in results for key in r.parameters if key not in derived)
-    found = [key for key in keys if len({_cell(r.parameters.get(key)) for r in results}) > 1]
+    found = [key for key in keys if len({cell(r.parameters.get(key)) for r in results}) > 1]
     return found or ["layout.kind", "cluster.groups", "layout.redundancy"]
 
 
-def _cell(value):
+def cell(value):
+    """A parameter's value as text."""
     if isinstance(value, list):
         return " ".join(map(str, value))
     return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

@@ -95,6 +95,24 @@ def load(source=None, overrides=None):
     Raises UserError naming the file or key, the value, and what is allowed.
     """
     overrides = overrides or {}
+    raw, text, label = _source(source)
+    check_names(raw, label)
+    _lay_over(raw, overrides)
+    if text is None or overrides:
+        text = _as_toml(raw)
+    return _build(raw, text, label)
+
+
+def raw(source=None, overrides=None):
+    """The sections of a study before they are validated: a dict, overrides laid over; see ``load``."""
+    sections, _, label = _source(source)
+    check_names(sections, label)
+    _lay_over(sections, overrides or {})
+    return sections
+
+
+def _source(source):
+    """``(raw sections, text or None, label)`` of what ``load`` takes."""
     text, label = None, "study"
     if source is None:
         raw = {}
@@ -113,7 +131,10 @@ def load(source=None, overrides=None):
         raw.setdefault("study", {})
         if isinstance(raw["study"], dict):
             raw["study"].setdefault("name", path.stem)
-    check_names(raw, label)
+    return raw, text, label
+
+
+def _lay_over(raw, overrides):
     for dotted, value in overrides.items():
         section, name = dotted.split(".")
         raw.setdefault(section, {})[name] = value
@@ -121,9 +142,6 @@ def load(source=None, overrides=None):
             for other in ("offsets", "file"):
                 if f"layout.{other}" not in overrides:
                     raw["layout"].pop(other, None)
-    if text is None or overrides:
-        text = _as_toml(raw)
-    return _build(raw, text, label if source is not None and not isinstance(source, dict) else "study")
 
 
 def _read(path):

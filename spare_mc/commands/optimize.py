@@ -1,0 +1,145 @@
+"""``spare-mc optimize``: the redundancy, checkpoint period and layout of least time-to-train."""
+
+import click
+
+from .common import console, json_option, print_json
+from .run import overrides_of, study_flags
+
+
+@click.command("optimize", short_help="the best redundancy, checkpoint period and layout")
+@click.argument("study", required=False, metavar="[STUDY]")
+@study_flags(("cluster", "layout", "failures", "training", "study.seed", "sampling.confidence"))
+@click.option(
+    "--runs", type=click.IntRange(2), default=8, show_default=True, help="Runs a candidate at first."
+)
+@click.option(
+    "--max-runs", type=click.IntRange(2), default=256, show_default=True, help="Runs a candidate at most."
+)
+@click.option("--threads", type=int, help="Worker threads; default: the cores this job may use.")
+@click.option("-o", "--output", metavar="FILE.h5", help="Keep the runs in a results file; rerun to resume.")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
+@json_option
+def command(study, runs, max_runs, threads, output, quiet, as_json, **flags):
+    """Find the (layout, redundancy, checkpoint period) that minimise time-to-train, by simulation on common random
+    numbers, and name every setting that cannot be told from the best at the stated confidence.
+
+    Candidates are all combinations of the values given; without redundancies, those from 2 to twice the paper's
+    shortcut; without a checkpoint key, five periods around the one of best availability. The paper's r* and T_c are
+    shown beside.
+
+    \b
+    spare-mc optimize -N 600 --system-mtbf 300 --law weibull --shape 0.78
+    spare-mc optimize -N 600 --system-mtbf "5 min" -r 6,8,10,12 --layout golomb,contiguous
+    """
+    import sys
+    from contextlib import nullcontext
+
+    from spare_mc import optimize, store, theory
+    from spare_mc import study as studies
+    from spare_mc.engine import check_threads
+    from spare_mc.errors import UserError
+
+    if max_runs < runs:
+        raise UserError(f"--max-runs = {max_runs}: must be at least --runs = {runs}")
+    overrides = overrides_of(flags)
+    overrides["study.measure"] = ["training"]
+    raw = studies.raw(study, overrides)
+    layout = raw.setdefault("layout", {})
+    if not {"redundancy", "offsets", "file"} & set(layout):
+        groups = studies.load(
+            {"cluster": raw.get("cluster", {}), "layout": {"kind": "contiguous", "redundancy": 1}}
+        )
+        shortcut = theory.redundancy_shortcut(groups.points[0].layout.groups)
+        layout["redundancy"] = list(range(2, 2 * shortcut + 1))
+    asked = optimize.candidates(raw)
+
+    def progress(number, rounds, left):
+        if not (quiet or as_json):
+            print(
+                f"spare-mc: round {number} of at most {rounds}, {left} candidates",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    with store.Writer(output, asked) if output else nullcontext() as writer:
+        options = {"have": writer.tally, "keep": writer.add} if output else {}
+        settings, rounds = optimize.optimize(
+            asked, runs=runs, max_runs=max_runs, threads=check_threads(threads), progress=progress, **options
+        )
+    if as_json:
+        print_json([_record(s) for s in settings])
+    else:
+        _print(asked, settings, rounds)
+
+
+def _record(setting):
+    result = setting.result
+    return {
+        "id": result.id,
+        "parameters": result.parameters,
+        "runs": result.runs,
+        "cannot_be_told_from_best": setting.left,
+        "difference_to_best_s": setting.difference._asdict(),
+        "estimates": {name: value._asdict() for name, value in result.estimates.items()},
+    }
+
+
+def _print(asked, settings, rounds):
+    from rich.table import Table
+
+    from spare_mc import report, theory
+    from spare_mc.training_setup import failure_free_time
+
+    out = console()
+    left = [s for s in settings if s.left]
+    best = settings[0].result
+    table = Table(
+        title=f"Settings that cannot be told from the best at {100 * asked.confidence:g} % confidence "
+        f"({len(left)} of {len(settings)}, {rounds} rounds)",
+        title_justify="left", title_style="bold", box=None, pad_edge=False,
+    )  # fmt: skip
+    keys = [k for k in report.varying([s.result for s in settings]) if k != "training.checkpoint_period"]
+    headings = [
+        *(k.split(".")[1] for k in keys),
+        "checkpoint [s]",
+        "runs",
+        "time-to-train [d]",
+        "ratio",
+        "slower than best [%]",
+    ]
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for setting in left:
+        p, e = setting.result.parameters, setting.result.estimates
+        total = e.get("time_to_train_s")
+        base = best.estimates["time_to_train_s"].mean if "time_to_train_s" in best.estimates else float("nan")
+        d = setting.difference
+        slower = "best" if setting is settings[0] else (
+            f"{100 * d.mean / base:+.2f} ({100 * d.low / base:+.2f} .. {100 * d.high / base:+.2f})"
+        )  # fmt: skip
+        table.add_row(
+            *(report.cell(p.get(k)) for k in keys),
+            _checkpoint(p),
+            str(setting.result.runs),
+            "not finished" if total is None else f"{total.mean / 86400:.3f}",
+            "-" if total is None else f"{total.mean / failure_free_time(p):.4f}",
+            slower,
+        )
+    out.print(table)
+    p = best.parameters
+    n, save, restart = p["cluster.groups"], p["training.save_time"], p["training.restart_time"]
+    until = theory.mu(n, p["layout.redundancy"]) * p["failures.system_mtbf"]
+    shortcut = theory.redundancy_shortcut(n)
+    by_cost = theory.best_redundancy(n, p["failures.system_mtbf"], save, restart)
+    print(f"the paper: r* = {shortcut} (shortcut), {by_cost} (least J); ", end="")
+    print(
+        f"T_c = {theory.checkpoint_period(save, restart, until):.0f} s at the best setting's r, the save included"
+    )
+
+
+def _checkpoint(p):
+    if "training.checkpoint_period" in p:
+        return f"{p['training.checkpoint_period']:g}"
+    if "training.checkpoint_steps" in p:
+        return f"every {p['training.checkpoint_steps']} steps"
+    return p["training.checkpoint"]

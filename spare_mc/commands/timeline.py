@@ -1,0 +1,74 @@
+"""``spare-mc timeline``: one training run, event by event."""
+
+import click
+
+from .common import console, json_option, print_json
+from .run import overrides_of, study_flags
+
+
+@click.command("timeline", short_help="one training run, event by event")
+@click.argument("study", required=False, metavar="[STUDY]")
+@study_flags(("cluster", "layout", "failures", "training", "study.seed"))
+@click.option(
+    "--run",
+    "number",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    help="Number of the run.",
+)
+@click.option("--steps-too", is_flag=True, help="Print every committed step as well.")
+@click.option("-o", "--output", metavar="PICTURE", help="Draw the run: .png, .svg or .pdf.")
+@json_option
+def command(study, number, steps_too, output, as_json, **flags):
+    """Print what happens in one training run: failures, reorders, saves, restarts, with the time of each, and what the
+    wall time was spent on.
+
+    \b
+    spare-mc timeline paper-600 --steps 1000 --checkpoint-steps 23 -o run.png
+    """
+    from spare_mc import plots, timeline
+    from spare_mc import study as studies
+    from spare_mc.errors import UserError
+
+    overrides = overrides_of(flags)
+    overrides["study.measure"] = ["training"]
+    asked = studies.load(study, overrides)
+    if len(asked.points) > 1:
+        raise UserError(
+            f"the study has {len(asked.points)} points; a timeline is of one: give one value a key"
+        )
+    if output:
+        plots.checked_path(output)
+    found = timeline.timeline(asked.points[0], seed=asked.key(asked.points[0]), run=number)
+    if output:
+        plots.plot_timeline(found, output)
+    if as_json:
+        print_json(found.as_json())
+        return
+    out = console()
+    for event in found.events:
+        if steps_too or event.kind != "step":
+            print(timeline.as_text(event))
+    _print_parts(out, found)
+    if output:
+        print(output)
+
+
+def _print_parts(out, found):
+    from rich.table import Table
+
+    table = Table(title="Wall time", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table.add_column("part")
+    table.add_column("hours", justify="right")
+    table.add_column("share", justify="right")
+    wall = found.summary["wall"]
+    for name, value in found.parts.items():
+        table.add_row(name, f"{value / 3600e6:,.3f}", f"{100 * value / wall:.2f} %")
+    table.add_row("wall", f"{wall / 3600e6:,.3f}", "100.00 %")
+    out.print()
+    out.print(table)
+    told = ("committed", "failures", "reorders", "moves", "saves", "restarts", "rolled_back")
+    print(", ".join(f"{name.replace('_', ' ')} {found.summary[name]:,}" for name in told))
+    if not found.summary["finished"]:
+        print("NOT FINISHED: the run was ended at max_wall")
