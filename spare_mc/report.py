@@ -5,6 +5,7 @@ from rich.table import Table
 from .commands.common import console, interval, number, print_json
 from .estimates import UNITS
 from .results import PointResult
+from .training_estimates import LOST, PARTS
 
 _NAMES = {
     "endurable_failures": "endurable failures K",
@@ -15,7 +16,34 @@ _NAMES = {
     "reorder_fraction": "failures decided by a reorder",
     "moves_per_reorder": "moves per reorder",
     "patch_stacks": "patch stacks per reorder",
+    "time_to_train_s": "time to train",
+    "time_to_train_s_p05": "time to train, 5 % of runs below",
+    "time_to_train_s_p50": "time to train, median",
+    "time_to_train_s_p95": "time to train, 95 % of runs below",
+    "time_to_train_ratio": "time to train / failure-free",
+    "useful_fraction": "useful fraction",
+    "steps_per_day": "steps a day",
+    "tokens_per_day": "tokens a day",
+    "gpu_hours": "GPU-hours",
+    "unfinished_fraction": "runs NOT FINISHED at max_wall",
+    **{f"{part}_s": f"  time in {part}" for part in PARTS},
+    **{f"gpu_hours_lost_{part}": f"  GPU-hours lost to {part}" for part in LOST},
 }
+
+# Estimates that a table of many points shows; one point shows all.
+_MAIN = (
+    "endurable_failures",
+    "time_to_interruption_s",
+    "mean_stack",
+    "above_bound_fraction",
+    "reorder_fraction",
+    "moves_per_reorder",
+    "time_to_train_s",
+    "time_to_train_ratio",
+    "availability",
+    "restarts",
+    "unfinished_fraction",
+)
 
 
 def title(result: PointResult):
@@ -57,29 +85,25 @@ def beside(result):
 def _point_table(result):
     table = Table(title=title(result), title_justify="left", title_style="bold", box=None, pad_edge=False)
     level = f"{100 * result.confidence:g} % interval"
-    for heading, justify in (
-        ("estimate", "left"),
-        ("mean", "right"),
-        (level, "right"),
-        ("std per trial", "right"),
-        ("exact", "right"),
-        ("closed form", "right"),
-        ("unit", "left"),
-    ):
-        table.add_column(heading, justify=justify, no_wrap=True)
     values = beside(result)
-    for name, estimate in result.estimates.items():
-        exact, closed = values.get(name, (None, None))
-        unit = UNITS.get(name, "")
-        table.add_row(
-            _NAMES.get(name, name),
-            number(estimate.mean),
-            interval(estimate),
-            number(estimate.std),
-            number(exact),
-            number(closed),
-            "" if unit == "1" else unit,
+    known = any(name in values for name in result.estimates)
+    for heading in (
+        "estimate",
+        "mean",
+        level,
+        "std per trial",
+        *(("exact", "closed form") if known else ()),
+        "unit",
+    ):
+        table.add_column(
+            heading, justify="left" if heading in ("estimate", "unit") else "right", no_wrap=True
         )
+    for name, estimate in result.estimates.items():
+        cells = [_NAMES.get(name, name), number(estimate.mean), interval(estimate), number(estimate.std)]
+        if known:
+            cells += map(number, values.get(name, (None, None)))
+        unit = UNITS.get(name, "")
+        table.add_row(*cells, "" if unit == "1" else unit)
     return table
 
 
@@ -104,10 +128,27 @@ def print_results(results):
         return
     for result in results:
         out.print(_point_table(result))
-        line = f"{result.trials:,} trials" if result.trials else "no trials"
-        told = _verdict_on_mu(result)
-        out.print(f"{line}; {told}" if told else line)
+        for line in _remarks(result):
+            out.print(line)
         out.print()
+
+
+def _remarks(result):
+    """Lines below a point's table."""
+    counted = [f"{result.trials:,} trials"] if result.trials or not result.runs else []
+    counted += [f"{result.runs:,} training runs"] if result.runs else []
+    told = _verdict_on_mu(result)
+    yield ", ".join(counted) + (f"; {told}" if told else "")
+    p = result.parameters
+    if "training.shard_size" in p:
+        size = p["layout.redundancy"] * p["training.shard_size"]
+        each = (
+            f", {size / p['cluster.gpus_per_group']:.4g} bytes a GPU" if "cluster.gpus_per_group" in p else ""
+        )
+        yield f"the {p['layout.redundancy']} shards of a group take {size:.4g} bytes{each}"
+    if "training.scheme" in p:
+        rules = ", ".join(f"{k.split('.')[1]} {cell(v)}" for k, v in p.items() if k.startswith("training."))
+        yield f"training: {rules}"
 
 
 def _sweep_table(results):
@@ -117,18 +158,21 @@ def _sweep_table(results):
     for key in swept:
         table.add_column(key.split(".")[1], justify="right", no_wrap=True)
     table.add_column("trials", justify="right")
-    names = list(dict.fromkeys(name for r in results for name in r.estimates))
+    names = [name for name in _MAIN if any(name in r.estimates for r in results)]
     for name in names:
         unit = UNITS.get(name, "1")
         table.add_column(_NAMES.get(name, name) + ("" if unit == "1" else f" [{unit}]"), justify="right")
-    table.add_column("exact K + 1", justify="right")
-    table.add_column("mu", justify="right")
+    endurance = "endurable_failures" in names
+    if endurance:
+        table.add_column("exact K", justify="right")
+        table.add_column("mu - 1", justify="right")
     for result in results:
         cells = [cell(result.parameters.get(key)) for key in swept]
-        cells.append(f"{result.trials:,}")
+        cells.append(f"{result.trials or result.runs:,}")
         cells += [_plus_minus(result.estimates.get(name)) for name in names]
-        exact, closed = beside(result)["wipeout_index"]
-        table.add_row(*cells, number(exact), number(closed))
+        if endurance:
+            cells += map(number, beside(result)["endurable_failures"])
+        table.add_row(*cells)
     level = {f"{100 * r.confidence:g} %" for r in results}
     table.caption = f"± half-width of the {' or '.join(sorted(level))} interval"
     table.caption_justify = "left"
@@ -178,8 +222,8 @@ def print_footer(study, path, backend, threads, progress):
     if last is None:
         done = "nothing was missing"
     else:
-        added = last.done - last.before
-        done = f"{added:,} trials added in {last.elapsed:.2f} s ({added / max(last.elapsed, 1e-9):,.0f} a second)"
+        added, what = last.done - last.before, "runs" if study.measures == ("training",) else "trials"
+        done = f"{added:,} {what} added in {last.elapsed:.2f} s ({number(added / max(last.elapsed, 1e-9), 3)} a second)"
     print(f"{done}; seed {study.seed}, backend {backend}, {threads} threads")
     print(f"results: {path}   (spare-mc show | check | plot {path})")
 
@@ -187,14 +231,18 @@ def print_footer(study, path, backend, threads, progress):
 def print_plan(study, path, backend, threads, as_json=False):
     """The points of a study and how much each asks for, without computing."""
     if as_json:
-        points = [{"id": p.id, "parameters": p.parameters, "trials": study.trials} for p in study.points]
+        asked = {"trials": study.trials, "runs": study.runs}
+        points = [{"id": p.id, "parameters": p.parameters, **asked} for p in study.points]
         print_json(
             {"study": study.name, "output": path, "backend": backend, "threads": threads, "points": points}
         )
         return
     print(
-        f"study {study.name}: {len(study.points)} points, {', '.join(study.measures)}, {study.trials:,} trials each, "
-        f"seed {study.seed}, backend {backend}, {threads} threads, results to {path}"
+        f"study {study.name}: {len(study.points)} points, "
+        + ", ".join(
+            f"{m} of {study.total(m):,} {'runs' if m == 'training' else 'trials'}" for m in study.measures
+        )
+        + f", seed {study.seed}, backend {backend}, {threads} threads, results to {path}"
     )
     for number_, point in enumerate(study.points, 1):
         print(f"{number_:6d}  {point.id[:12]}  {title(PointResult(point.id, point.parameters, study.seed))}")

@@ -20,6 +20,9 @@ PARTS = {
     "restart": "global restarts",
 }
 
+# What GPU-hours are lost to: everything but the compute and the all-reduce that a run without failures needs too.
+LOST = tuple(part for part in PARTS if part not in ("needed", "allreduce"))
+
 UNITS = {
     "time_to_train_s": "s",
     **{f"time_to_train_s_{name}": "s" for name in QUANTILES},
@@ -31,8 +34,11 @@ UNITS = {
     "reorders": "reorders",
     "moves": "moves",
     "unfinished_fraction": "1",
+    "steps_per_day": "steps/d",
     "tokens_per_day": "tokens/d",
+    "gpu_hours": "GPU h",
     **{f"{part}_s": "s" for part in PARTS},
+    **{f"gpu_hours_lost_{part}": "GPU h" for part in LOST},
 }
 
 DESCRIPTIONS = {
@@ -48,7 +54,10 @@ DESCRIPTIONS = {
     "failures": "failures found in a run",
     "reorders": "reorders of a run",
     "moves": "promotions into prefixes of a run",
-    "unfinished_fraction": "share of runs ended at max_wall; the times of a run then say too little",
+    "unfinished_fraction": "share of runs ended at max_wall, not finished; no time-to-train is given then",
+    "steps_per_day": "committed steps over wall time, of the sums over runs",
+    "gpu_hours": "wall time on all GPUs of the cluster",
+    **{f"gpu_hours_lost_{part}": f"GPU-hours lost to {text}" for part, text in PARTS.items() if part in LOST},
     "tokens_per_day": "tokens of committed steps over wall time, of the sums over runs",
     **{f"{part}_s": f"wall time spent on {text}" for part, text in PARTS.items()},
 }
@@ -67,33 +76,44 @@ def training_estimates(tally, parameters, confidence):
 
     Returns
     -------
-    dict name -> Estimate (units in UNITS), a run taken as one observation; ``unfinished_fraction`` only where a run
-    was ended at ``training.max_wall``
+    dict name -> Estimate (units in UNITS), a run taken as one observation. Where a run was ended at
+    ``training.max_wall`` nothing of its time is a number: then ``unfinished_fraction`` and counts are all there is.
     """
     from .kernels.training_settings import COLUMNS
-    from .training_setup import failure_free_time
 
     runs = len(tally.rows)
     of = {name: [int(x) for x in tally.rows[:, i]] for i, name in enumerate(COLUMNS)}
+    unfinished = runs - sum(of["finished"])
+    found = {"unfinished_fraction": proportion_estimate(unfinished, runs, confidence)} if unfinished else {}
+    if not unfinished:
+        found |= _times(of, parameters, confidence)
+    return found | {name: _mean(of[name], confidence) for name in _COUNTS}
+
+
+def _times(of, parameters, confidence):
+    """Estimates of finished runs' times."""
+    from .training_setup import failure_free_time
+
     seconds = {name: _mean(of[name], confidence, 1e-6) for name in ("wall", *PARTS)}
     found = {"time_to_train_s": seconds["wall"]}
     for name, share in QUANTILES.items():
-        value = quantile_interval(np.array(of["wall"]) * 1e-6, share, confidence)
-        found[f"time_to_train_s_{name}"] = value
-    failure_free = failure_free_time(parameters)
-    found["time_to_train_ratio"] = _scaled(seconds["wall"], 1 / failure_free)
+        found[f"time_to_train_s_{name}"] = quantile_interval(np.array(of["wall"]) * 1e-6, share, confidence)
+    found["time_to_train_ratio"] = _scaled(seconds["wall"], 1 / failure_free_time(parameters))
     up = [w - r - s for w, r, s in zip(of["wall"], of["restart"], of["shrink_total"], strict=True)]
     found["availability"] = _ratio(up, of["wall"], confidence)
     found["useful_fraction"] = _ratio(of["useful"], of["wall"], confidence)
-    found |= {name: _mean(of[name], confidence) for name in _COUNTS}
-    unfinished = runs - sum(of["finished"])
-    if unfinished:
-        found["unfinished_fraction"] = proportion_estimate(unfinished, runs, confidence)
+    rate = _ratio(of["committed"], of["wall"], confidence, highest=None)
+    found["steps_per_day"] = _scaled(rate, 86400e6)
     tokens = parameters.get("training.tokens_per_step")
     if tokens is not None:
-        rate = _ratio(of["committed"], of["wall"], confidence, highest=None)
         found["tokens_per_day"] = _scaled(rate, tokens * 86400e6)
-    return found | {f"{part}_s": seconds[part] for part in PARTS}
+    found |= {f"{part}_s": seconds[part] for part in PARTS}
+    per_group = parameters.get("cluster.gpus_per_group")
+    if per_group is not None:
+        hours = per_group * parameters["cluster.groups"] / 3600
+        found["gpu_hours"] = _scaled(seconds["wall"], hours)
+        found |= {f"gpu_hours_lost_{part}": _scaled(seconds[part], hours) for part in LOST}
+    return found
 
 
 def _mean(values, confidence, unit=1.0):

@@ -41,9 +41,9 @@ def number(value, digits=6):
 
 
 def interval(estimate, digits=6):
-    """``"low .. high"`` of an estimate, or why it has none."""
+    """``"low .. high"`` of an estimate, or that there is too little for one (a mean needs two observations)."""
     if estimate.low is None or estimate.high is None:
-        return "no width (one trial)"
+        return "too few for one"
     return f"{number(estimate.low, digits)} .. {number(estimate.high, digits)}"
 
 
