@@ -30,7 +30,6 @@ from .controller_state import (
     FLAG,
     FOUND,
     LABEL,
-    OPEN,
     OUT,
     SCRATCH,
     SLOT,
@@ -47,8 +46,8 @@ from .jit import njit
 from .promotions import promote
 
 __all__ = [
-    "ALIVE", "BEFORE", "DEEPER", "DEPTH", "EVENT", "FIXED", "FOUND", "Plan", "REORDER", "State", "TOUCHED",
-    "UNCOVERED", "WIPED", "decide", "fail", "new_state", "places_again", "plan", "reset",
+    "ALIVE", "BEFORE", "DEEPER", "DEPTH", "EVENT", "FIXED", "FOUND", "REORDER", "TOUCHED", "UNCOVERED", "WIPED",
+    "Plan", "State", "decide", "fail", "new_state", "places_again", "plan", "reset",
 ]  # fmt: skip
 
 # Phases of decide()
@@ -59,26 +58,26 @@ WIPED = 3  # some type has no alive host
 
 _EVENTS = np.int64(2**31 - 1)  # State.table holds this many low bits of the event number
 
+# _nrt=False: no reference counts, see promotions
 
-@njit
+
+@njit(_nrt=False)
 def fail(plan, state, group):
     """Take ``group`` out, O(S); one that is out already stays out. After the last of a batch call decide()."""
-    reg, table, stack = state.reg, state.table, state.stack
+    reg, table = state.reg, state.table
     if table[LABEL, group] == OUT:
         return
     table[LABEL, group] = OUT
     reg[ALIVE] -= 1
-    for place in range(reg[DEPTH]):
-        t = np.int64(stack[group, place])
-        if t < 0:
-            break
+    for place in range(min(reg[DEPTH], np.int64(plan.width[group]))):
+        t = state.stack[group, place]
         table[COVER, t] -= 1
         if table[COVER, t] == 0:
-            table[OPEN, reg[UNCOVERED]] = t
+            state.uncovered[reg[UNCOVERED]] = t
             reg[UNCOVERED] += 1
 
 
-@njit
+@njit(_nrt=False)
 def decide(plan, state):
     """Repair the stacks after one or several fail() calls.
 
@@ -103,7 +102,7 @@ def decide(plan, state):
     return _repair(plan, state)
 
 
-@njit
+@njit(_nrt=False)
 def places_again(plan, state, group):
     """Places of an alive group that the last decision changed in, or added to, its prefix (int64)."""
     reg, table = state.reg, state.table
@@ -114,11 +113,11 @@ def places_again(plan, state, group):
     return places
 
 
-@njit
+@njit(_nrt=False)
 def _repair(plan, state):
-    reg, table, stack, hosts = state.reg, state.table, state.stack, plan.hosts
-    touched, saved, queue, bucket = state.touched, state.saved, state.queue, state.bucket
-    if not _sort_uncovered(hosts, table, reg):
+    reg, table, stack, uncovered = state.reg, state.table, state.stack, state.uncovered
+    touched, saved, widths = state.touched, state.saved, plan.width
+    if not _sort_uncovered(plan.hosts, uncovered, table, reg):
         return np.int64(WIPED), np.int64(0), np.int64(0), np.int64(0)
     # No group takes more than S types, so S < N / alive cannot do; beyond that, a failed search tells.
     depth = reg[BEFORE]
@@ -126,63 +125,60 @@ def _repair(plan, state):
         depth += 1
     while True:
         if depth > reg[DEPTH]:
-            _deepen(stack, table, reg, depth)
-        if promote(hosts, stack, touched, saved, table, queue, bucket, reg, depth):
+            _deepen(widths, stack, uncovered, table, reg, depth)
+        if promote(
+            plan.hosts, stack, uncovered, touched, saved, table, state.queue, state.bucket, reg, depth
+        ):
             break
         _undo(stack, touched, saved, table, reg, depth)
         depth += 1
     reg[UNCOVERED] = 0
-    moves, changed = _settle(plan.width, stack, touched, saved, table, reg)
+    moves, changed = _settle(widths, stack, touched, saved, table, reg)
     patch = reg[TOUCHED]
     if depth > reg[BEFORE]:
-        patch, grown = _grown(plan.width, table, reg)
+        patch, grown = _grown(widths, table, reg)
         changed += grown
     return np.int64(REORDER if moves > 0 else DEEPER), moves, patch, changed
 
 
-@njit
-def _sort_uncovered(hosts, table, reg):
+@njit(_nrt=False)
+def _sort_uncovered(hosts, uncovered, table, reg):
     """Sort the uncovered types, so that the order of fail() calls does not matter; False if one has no host."""
-    r = hosts.shape[1]
     for i in range(reg[UNCOVERED]):
-        t = np.int64(table[OPEN, i])
+        t = uncovered[i]
         hosted = False
-        for j in range(r):
-            g = np.int64(hosts[t, j])
-            if g >= 0 and table[LABEL, g] != OUT:
+        for j in range(hosts.shape[1]):
+            if table[LABEL, hosts[t, j]] != OUT:
                 hosted = True
                 break
         if not hosted:
             return False
         k = i
-        while k > 0 and table[OPEN, k - 1] > t:
-            table[OPEN, k] = table[OPEN, k - 1]
+        while k > 0 and uncovered[k - 1] > t:
+            uncovered[k] = uncovered[k - 1]
             k -= 1
-        table[OPEN, k] = t
+        uncovered[k] = t
     return True
 
 
-@njit
-def _deepen(stack, table, reg, depth):
+@njit(_nrt=False)
+def _deepen(widths, stack, uncovered, table, reg, depth):
     """Let alive prefixes reach ``depth`` places; types that this covers are uncovered no more."""
     for g in range(stack.shape[0]):
         if table[LABEL, g] != OUT:
-            for place in range(reg[DEPTH], depth):
-                t = np.int64(stack[g, place])
-                if t < 0:
-                    break
-                table[COVER, t] += 1
+            for place in range(reg[DEPTH], min(depth, np.int64(widths[g]))):
+                table[COVER, stack[g, place]] += 1
     reg[DEPTH] = depth
     kept = np.int64(0)
     for i in range(reg[UNCOVERED]):
-        t = np.int64(table[OPEN, i])
+        t = uncovered[i]
         if table[COVER, t] == 0:
-            table[OPEN, kept] = t
+            uncovered[kept] = t
             kept += 1
     reg[UNCOVERED] = kept
 
 
-@njit
+@njit(_nrt=False)
 def _grown(widths, table, reg):
     """Alive groups with new places in the prefix after the depth grew, and those places."""
     groups = np.int64(0)
@@ -195,14 +191,14 @@ def _grown(widths, table, reg):
     return groups, places
 
 
-@njit
+@njit(_nrt=False)
 def _undo(stack, touched, saved, table, reg, depth):
     """Take back what promotions changed before ``depth`` was found too small."""
     for i in range(reg[TOUCHED]):
-        g = np.int64(touched[i])
+        g = touched[i]
         table[SLOT, g] = -1
         for place in range(depth):
-            old, new = np.int64(saved[i, place]), np.int64(stack[g, place])
+            old, new = saved[i, place], stack[g, place]
             table[FLAG, old] = 0
             table[FLAG, new] = 0
             if old != new:
@@ -212,7 +208,7 @@ def _undo(stack, touched, saved, table, reg, depth):
     reg[TOUCHED] = 0
 
 
-@njit
+@njit(_nrt=False)
 def _settle(widths, stack, touched, saved, table, reg):
     """Give every touched group its final order; returns (promotions, those to places below the old depth).
 
@@ -224,12 +220,12 @@ def _settle(widths, stack, touched, saved, table, reg):
     changed = np.int64(0)
     kept = np.int64(0)
     for i in range(reg[TOUCHED]):
-        g = np.int64(touched[i])
+        g = touched[i]
         table[SLOT, g] = -1
         promoted = np.int64(0)
         below = np.int64(0)
         for place in range(depth):
-            old, new = np.int64(saved[i, place]), np.int64(stack[g, place])
+            old, new = saved[i, place], stack[g, place]
             table[FLAG, old] = 0
             table[FLAG, new] = 0
             if old != new:
@@ -243,7 +239,7 @@ def _settle(widths, stack, touched, saved, table, reg):
         write = np.int64(widths[g])
         missing = promoted
         for place in range(write - 1, depth - 1, -1):
-            t = np.int64(stack[g, place])
+            t = stack[g, place]
             leaves = False
             for k in range(promoted):
                 if table[SCRATCH, k] == t:

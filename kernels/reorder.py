@@ -21,11 +21,11 @@ from .controller import (
     plan,
     reset,
 )
-from .controller_state import LABEL, OPEN, OUT, SCRATCH
+from .controller_state import LABEL, OUT, SCRATCH
 from .jit import njit
 from .philox import pattern_keys, split64
 
-__all__ = ["BY_FAILURES", "COLUMNS", "Event", "PHASES", "Promotion", "failure_order", "life", "lives", "plan"]
+__all__ = ["BY_FAILURES", "COLUMNS", "PHASES", "Event", "Promotion", "failure_order", "life", "lives", "plan"]
 
 PHASES = ("fixed", "depth", "reorder", "wipe-out")  # by number, as decide() returns them
 
@@ -77,64 +77,62 @@ def _lives(plan, k0, k1, first, rows, by_failures, moves, batch):
         pattern_keys(keys, k0, k1, first + np.uint64(i))
         failure_order(keys, order, starts)
         reset(plan, state)
-        _life(plan, state, order, rows[i], by_failures, moves, batch)
+        _life(plan, state, order, rows, i, by_failures, moves, batch)
 
 
-@njit
-def _life(plan, state, order, row, by_failures, moves, batch):
+@njit(_nrt=False)
+def _life(plan, state, order, rows, i, by_failures, moves, batch):
     n = order.shape[0]
     reg = state.reg
-    row[:] = 0
-    row[10] = 1
+    for column in range(rows.shape[1]):
+        rows[i, column] = 0
+    rows[i, 10] = 1
     k = np.int64(0)
     while True:
         begin = k
         k = min(n, k + batch)
-        for i in range(begin, k):
-            fail(plan, state, order[i])
+        for index in range(begin, k):
+            fail(plan, state, order[index])
         phase, promoted, patch, changed = decide(plan, state)
-        counts = by_failures[k]
-        counts[phase] += 1
+        by_failures[k, phase] += 1
         if phase == WIPED:
             break
-        row[10] += reg[DEPTH]
-        row[1 + phase] += 1
+        rows[i, 10] += reg[DEPTH]
+        rows[i, 1 + phase] += 1
         if phase != FIXED:
-            row[4] += promoted
-            row[4 + phase] += patch
-            row[6 + phase] += changed
-            row[9] += reg[FOUND]
-            counts[4] += promoted
-            counts[5] += patch
-            counts[6] += changed
+            rows[i, 4] += promoted
+            rows[i, 4 + phase] += patch
+            rows[i, 6 + phase] += changed
+            rows[i, 9] += reg[FOUND]
+            by_failures[k, 4] += promoted
+            by_failures[k, 5] += patch
+            by_failures[k, 6] += changed
             if phase == REORDER:
                 moves[promoted] += 1
-    row[0] = k - 1
+    rows[i, 0] = k - 1
     if k - begin > 1:
-        row[0] = _wipeout_index(plan, state, order, k) - 1
-    row[11] = reg[DEPTH]
+        rows[i, 0] = _wipeout_index(plan, state, order, k) - 1
+    rows[i, 11] = reg[DEPTH]
 
 
-@njit
+@njit(_nrt=False)
 def _wipeout_index(plan, state, order, failed):
     """Failure index (from 1) of the wipe-out within a batch: least over dead types of their last host's."""
-    hosts = plan.hosts
-    table = state.table
+    hosts, table = plan.hosts, state.table
     for i in range(failed):
         table[SCRATCH, order[i]] = i + 1
     least = failed
     for i in range(state.reg[FOUND]):
+        t = state.uncovered[i]
         last = np.int64(0)
         for j in range(hosts.shape[1]):
-            g = np.int64(hosts[table[OPEN, i], j])
-            if g < 0:
-                break
-            last = max(last, failed + 1 if table[LABEL, g] != OUT else np.int64(table[SCRATCH, g]))
+            g = hosts[t, j]
+            last = max(last, np.int64(table[SCRATCH, g]) if table[LABEL, g] == OUT else failed + 1)
         least = min(least, last)
     return least
 
 
-@njit
+@njit(_nrt=False)
 def _slots(n):
     """Slots of the bucket sort: the power of two at or above n."""
     slots = 1
@@ -143,7 +141,7 @@ def _slots(n):
     return slots
 
 
-@njit
+@njit(_nrt=False)
 def failure_order(keys, order, starts):
     """Write into order (int32[N]) the groups by (key, group), keys uint32[N]; starts: scratch int32[_slots(N) + 1].
 
@@ -154,7 +152,8 @@ def failure_order(keys, order, starts):
     shift = np.int64(32)
     while (np.int64(1) << (np.int64(32) - shift)) < slots:
         shift -= 1
-    starts[:] = 0
+    for i in range(slots + 1):
+        starts[i] = 0
     for g in range(n):
         starts[(np.int64(keys[g]) >> shift) + 1] += 1
     for i in range(slots):
@@ -217,10 +216,10 @@ def life(plan, seed, trial, batch=1):
         k += len(groups)
         for g in groups:
             fail(plan, state, g)
-        before = state.stack.copy()
+        before = _padded(plan, state)
         phase, moves, patch, changed = (int(value) for value in decide(plan, state))
         depths = int(state.reg[BEFORE]), int(state.reg[DEPTH])
-        after = state.stack.copy()
+        after = _padded(plan, state)
         promotions = _promotions(before, after, depths[1]) if phase == REORDER else ()
         yield Event(
             k, groups, phase, moves, promotions, *depths, int(state.reg[FOUND]), patch, changed, before, after,
@@ -228,11 +227,17 @@ def life(plan, seed, trial, batch=1):
         )  # fmt: skip
 
 
+def _padded(plan, state):
+    """The stacks, int32[N, r], short rows padded with -1."""
+    inside = np.arange(state.stack.shape[1]) < plan.width[:, None]
+    return np.where(inside, state.stack, -1).astype(np.int32)
+
+
 def _promotions(before, after, depth):
     found = []
     for g in np.flatnonzero((before != after).any(axis=1)):
         old = list(before[g])
         for place, t in enumerate(after[g, :depth]):
-            if old.index(t) >= depth:
+            if old.index(t) >= depth:  # a short row never changes, so t is a type
                 found.append(Promotion(int(t), int(g), old.index(t), place))
     return tuple(found)
