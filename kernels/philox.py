@@ -17,6 +17,7 @@ Purposes are listed here so that no two uses share a stream.
 import numpy as np
 
 from .jit import njit
+from .lanes import load64, splat64, store, weave_high, weave_low
 
 GENERATOR = "philox4x32-10"
 GENERATOR_VERSION = 1  # raised when the meaning of a counter word or a conversion changes
@@ -32,6 +33,7 @@ _W0 = np.uint64(0x9E3779B9)
 _W1 = np.uint64(0xBB67AE85)
 _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
+_0123 = np.arange(4, dtype=np.uint64)
 
 
 @njit(inline="always")
@@ -56,23 +58,87 @@ def split64(value):
     return np.uint32(value & 0xFFFFFFFF), np.uint32((value >> 32) & 0xFFFFFFFF)
 
 
+@njit(forceinline=True)
+def rounds4(c0, c1, c2, c3, k0, k1, count):
+    """The last ``count`` rounds for four counters at once; k0, k1 (uint64): the key of the first of them.
+
+    Counter words are 4 x uint64 vectors (``lanes``) whose low 32 bits count; the high ones may hold anything, so
+    that a round is two multiplications, two shifts and four exclusive ors, and no mask.
+    """
+    low, half = splat64(_LOW), splat64(_32)
+    m0, m1 = splat64(_M0), splat64(_M1)
+    for _ in range(count):
+        p0 = (c0 & low) * m0
+        p1 = (c2 & low) * m1
+        c0 = (p1 >> half) ^ (c1 ^ splat64(k0))
+        c2 = (p0 >> half) ^ (c3 ^ splat64(k1))
+        c1 = p1
+        c3 = p0
+        k0 = (k0 + _W0) & _LOW
+        k1 = (k1 + _W1) & _LOW
+    return c0, c1, c2, c3
+
+
+@njit(forceinline=True)
+def pattern_draws4(draw, trial, k0, k1):
+    """Pattern draws ``draw`` .. ``draw + 3`` of a trial: four 4 x uint64 vectors, as :func:`rounds4` gives them.
+
+    All arguments uint64. In the first two rounds half of the products are the same for every draw.
+    """
+    low, half = splat64(_LOW), splat64(_32)
+    p0 = (splat64(draw) + load64(_0123, 0)) * splat64(_M0)
+    p1 = (trial & _LOW) * _M1
+    c0 = (p1 >> _32) ^ k0
+    c2 = (p0 >> half) ^ splat64((trial >> _32) ^ k1)
+    k0 = (k0 + _W0) & _LOW
+    k1 = (k1 + _W1) & _LOW
+    q0 = c0 * _M0
+    q1 = (c2 & low) * splat64(_M1)
+    c0 = (q1 >> half) ^ splat64((p1 & _LOW) ^ k0)
+    c2 = splat64((q0 >> _32) ^ k1) ^ p0
+    return rounds4(c0, q1, c2, splat64(q0), (k0 + _W0) & _LOW, (k1 + _W1) & _LOW, 8)
+
+
+@njit(forceinline=True)
+def _store_keys(keys, start, a, b, c, d):
+    low, half = splat64(_LOW), splat64(_32)
+    a = (a & low) | (b << half)
+    c = (c & low) | (d << half)
+    store(keys, start, weave_low(a, c))
+    store(keys, start + 8, weave_high(a, c))
+
+
 @njit
 def pattern_keys(keys, k0, k1, trial):
     """Fill ``keys`` (uint32[N]) with the failure-order keys of one trial (uint64); earlier keys fail first."""
-    t0 = np.uint32(trial & _LOW)
-    t1 = np.uint32(trial >> _32)
     n = keys.shape[0]
     whole = n >> 2
-    for draw in range(whole):
-        a, b, c, d = philox(np.uint32(draw), np.uint32(0), t0, t1, k0, k1)
-        keys[4 * draw] = a
-        keys[4 * draw + 1] = b
-        keys[4 * draw + 2] = c
-        keys[4 * draw + 3] = d
-    if n & 3:
-        words = philox(np.uint32(whole), np.uint32(0), t0, t1, k0, k1)
-        for g in range(4 * whole, n):
+    key0, key1 = np.uint64(k0), np.uint64(k1)
+    draw = 0
+    while draw + 16 <= whole:
+        # four chains of rounds at a time: one alone waits for its own multiplications
+        a = pattern_draws4(np.uint64(draw), trial, key0, key1)
+        b = pattern_draws4(np.uint64(draw + 4), trial, key0, key1)
+        c = pattern_draws4(np.uint64(draw + 8), trial, key0, key1)
+        d = pattern_draws4(np.uint64(draw + 12), trial, key0, key1)
+        _store_keys(keys, 4 * draw, *a)
+        _store_keys(keys, 4 * draw + 16, *b)
+        _store_keys(keys, 4 * draw + 32, *c)
+        _store_keys(keys, 4 * draw + 48, *d)
+        draw += 16
+    while draw < whole and whole >= 4:
+        # the last block steps back over draws already made: cheaper than drawing a few one by one
+        draw = min(draw, whole - 4)
+        a = pattern_draws4(np.uint64(draw), trial, key0, key1)
+        _store_keys(keys, 4 * draw, *a)
+        draw += 4
+    t0 = np.uint32(trial & _LOW)
+    t1 = np.uint32(trial >> _32)
+    while 4 * draw < n:
+        words = philox(np.uint32(draw), np.uint32(0), t0, t1, k0, k1)
+        for g in range(4 * draw, min(4 * draw + 4, n)):
             keys[g] = words[g & 3]
+        draw += 1
 
 
 @njit(inline="always")
