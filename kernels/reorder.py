@@ -230,7 +230,7 @@ def life(plan, seed, trial, batch=1):
 def _padded(plan, state):
     """The stacks, int32[N, r], short rows padded with -1."""
     inside = np.arange(state.stack.shape[1]) < plan.width[:, None]
-    return np.where(inside, state.stack, -1).astype(np.int32)
+    return np.where(inside, state.stack.astype(np.int32), np.int32(-1))
 
 
 def _promotions(before, after, depth):
