@@ -95,9 +95,9 @@ def publish(target, path, image):
 def remove_stale(target):
     """Remove what dead writers left beside the target. Only for the holder of the lock: no writer is alive then."""
     left = re.compile(rf"\.{re.escape(target.name)}\.\d+\.tmp")
-    for entry in os.scandir(target.parent):
-        if left.fullmatch(entry.name):
-            with suppress(OSError):
+    with suppress(OSError):
+        for entry in list(os.scandir(target.parent)):
+            if left.fullmatch(entry.name):
                 os.unlink(entry.path)
 
 

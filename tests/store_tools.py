@@ -4,9 +4,14 @@ import hashlib
 import json
 from types import SimpleNamespace
 
+import h5py
 import numpy as np
 
+from spare_mc import store
 from spare_mc.tallies import Tally
+
+SEED = 2**64 - 1  # of every study here
+SHAPES = [(2, 1), (2, 2), (7, 3), (7, 5), (7, 4)]  # groups N, redundancy r
 
 
 def point(groups, redundancy, **parameters):
@@ -28,7 +33,7 @@ def study(points, measures=("survival",), **changes):
     """A stand-in for spare_mc.study.Study."""
     values = {
         "name": "by-hand",
-        "seed": 2**64 - 1,
+        "seed": SEED,
         "measures": tuple(measures),
         "points": list(points),
         "trials": 1000,
@@ -49,7 +54,7 @@ def _pair(a, x, b, y):
     }
 
 
-def tally(where, measure, first, count, seed=2**64 - 1):
+def tally(where, measure, first, count, seed=SEED):
     """A tally of ``count`` made-up trials from ``first``, a function of their numbers alone: parts add up."""
     groups, redundancy = where.parameters["cluster.groups"], where.parameters["layout.redundancy"]
     trials = np.arange(first, first + count)
@@ -103,8 +108,6 @@ def assert_same_tally(mine, theirs):
 
 def data_of(path, leave_out=("created", "updated", "host")):
     """Everything in an HDF5 file: attributes and datasets by name, as bytes and plain values."""
-    import h5py
-
     found = {}
 
     def visit(name, item):
@@ -118,3 +121,26 @@ def data_of(path, leave_out=("created", "updated", "host")):
         file.visititems(visit)
         found["/"] = {k: repr(v) for k, v in file.attrs.items() if k not in leave_out}
     return found
+
+
+def write(path, asked, tallies):
+    """Make a file, or add to it, and publish once."""
+    with store.Writer(path, asked) as writer:
+        for item in tallies:
+            writer.add(item)
+
+
+def everything(points, measures, first=0, count=50):
+    """A tally of every point and measure over the same trials."""
+    return [tally(p, m, first, count) for p in points for m in measures]
+
+
+def with_version(version):
+    """A maker of a file with that schema version."""
+
+    def make(path):
+        write(path, study([point(5, 1)]), [])
+        with h5py.File(path, "r+") as file:
+            file.attrs["schema_version"] = version
+
+    return make
