@@ -1,0 +1,107 @@
+"""What a training run is told (Settings), and what it leaves (COLUMNS). Plain data: no kernel is compiled here."""
+
+from typing import NamedTuple
+
+SPARE, REPLICATION, CHECKPOINT_ONLY = 0, 1, 2
+EXPONENTIAL, WEIBULL, LOGNORMAL = 0, 1, 2
+RENEWAL, FRESH, SYSTEM = 0, 1, 2
+BLOCKING, SAVER, BACKGROUND = 0, 1, 2
+PER_STACK, PER_BLOCK = 0, 1
+CONSECUTIVE, CYCLIC = 0, 1
+
+STEP_END, FAILURE, REORDER, SAVE, RESTART, PATCH = 0, 1, 2, 3, 4, 5
+EVENTS = ("step", "failure", "reorder", "save", "restart", "patch")
+
+
+class Settings(NamedTuple):
+    """Everything a run depends on besides the layout, the seed and the run number; times are microseconds.
+
+    Integers throughout, but for ``sigma``, ``shape`` and ``mean``. ``docs/training.md`` says what each rule means.
+    """
+
+    scheme: int  # SPARE, REPLICATION or CHECKPOINT_ONLY
+    groups: int  # N, data-parallel groups
+    redundancy: int  # r: stacks a group hosts; 1 for CHECKPOINT_ONLY
+    steps: int  # optimizer steps to commit
+    stack: int  # T_comp, compute time of one stack [us]
+    allreduce: int  # T_a [us]
+    found_allreduce: int  # all-reduce time of an attempt that finds a failure [us]
+    save: int  # T_s, checkpoint write [us]
+    restart: int  # T_r [us]
+    shrink: int  # communicator shrink [us]
+    detection: int  # added when an attempt finds failures [us]
+    law: int  # EXPONENTIAL, WEIBULL or LOGNORMAL
+    shape: float  # Weibull shape, or the lognormal's deviation of the logarithm; unused by EXPONENTIAL
+    mean: float  # mean of a group's clock, or of the one clock of SYSTEM [us]
+    clocks: int  # RENEWAL, FRESH or SYSTEM
+    extended: int  # 1: failures during a restart extend it; 0: a restart lasts T_r
+    lowest_only: (
+        int  # 1: of the groups found failed only the lowest-numbered is handled in a step (REPLICATION)
+    )
+    resume_after: int  # 1: resume after the saved step; 0: at it, redoing and saving it again
+    save_kind: int  # BLOCKING, SAVER or BACKGROUND
+    save_blocking: int  # BACKGROUND: the part of T_s that everyone waits for [us]
+    sigma: float  # deviation of a stack's compute time, as a fraction of T_comp; 0 for none
+    jitter: int  # PER_STACK or PER_BLOCK
+    patch_all: int  # 1: a changed group computes every changed place; 0: one stack
+    placement: int  # REPLICATION: CONSECUTIVE (block g // r) or CYCLIC (block g mod ceil(N / r))
+    save_steps: int  # save after every this many committed steps; 0: by ``intervals`` of the plan
+    max_wall: int  # a run not done by then is ended and flagged [us]
+
+
+# Step bins come first: they are what a rollback moves to rework. Then the direct bins; all of these add up to wall.
+BINS = ("needed", "redundant", "patch", "waiting", "allreduce", "shrink", "detection")
+COLUMNS = (
+    *BINS,
+    "checkpoint",
+    "rework",
+    "restart",
+    "wall",
+    "shrink_total",
+    "useful",
+    "failures",
+    "restarts",
+    "reorders",
+    "fixed",
+    "deeper",
+    "moves",
+    "patch_stacks",
+    "saves",
+    "executed",
+    "committed",
+    "rolled_back",
+    "finished",
+)
+(
+    NEEDED,
+    REDUNDANT,
+    PATCH_TIME,
+    WAITING,
+    ALLREDUCE,
+    SHRINK,
+    DETECTION,
+    CHECKPOINT,
+    REWORK,
+    RESTARTING,
+    WALL,
+    SHRINK_TOTAL,
+    USEFUL,
+    FAILURES,
+    RESTARTS,
+    REORDERS,
+    FIXED,
+    DEEPER,
+    MOVES,
+    PATCH_STACKS,
+    SAVES,
+    EXECUTED,
+    COMMITTED,
+    ROLLED_BACK,
+    FINISHED,
+) = range(len(COLUMNS))
+PARTS = COLUMNS[:WALL]
+
+
+def columns(redundancy):
+    """Names of all columns of a row: COLUMNS, then ``depth_1 .. depth_r``, the steps executed at each depth."""
+    return (*COLUMNS, *(f"depth_{d}" for d in range(1, redundancy + 1)))

@@ -1,0 +1,129 @@
+"""The memory of one training run: three arrays that every device function of the run takes.
+
+Flat arrays, not tuples of arrays: a tuple is copied whole at every call, which costs more than a step.
+
+- ``reg`` int64: the row of results (``COLUMNS``), registers, settings, then the steps at each depth and the events.
+- ``real`` float64: blocks of jitter draws, the law, each group's scale, tables of stack times.
+- ``group`` int64[rows, N]: what is known of each group, and lists of groups.
+"""
+
+import math
+
+import numpy as np
+
+from .jit import njit
+from .training_settings import COLUMNS, PER_BLOCK, SYSTEM
+
+# reg: registers behind the row.
+(
+    NOW,  # time [us]
+    DONE,  # committed steps
+    RESUME,  # committed steps at the resume point
+    LAST_SAVE,  # end of the last save or restart [us]
+    LIFE,  # end of the last restart [us]
+    DELAY,  # how late the saver starts its next stacks [us]
+    SAVING,  # when the background save will be written, 0: none [us]
+    SAVING_DONE,  # committed steps of that save
+    EDGE,  # groups due before this time are in SOON, later ones in buckets; SYSTEM: the next event [us]
+    SOON_COUNT,
+    OUT_COUNT,
+    EVENT_INDEX,  # SYSTEM: of the event at EDGE
+    SPENT,  # 1: a clock has used up its counters, the run must end
+    SLOWEST_LEFT,  # jitter draws left of the block kept, and blocks drawn, of each stream
+    SLOWEST_BLOCKS,
+    SINGLE_LEFT,
+    SINGLE_BLOCKS,
+    FIRST_ALIVE,
+    PENDING_COUNT,  # replication: found, not handled
+    NOTED,  # events noted
+    KEY_0,  # seed and run number, 32 bits each
+    KEY_1,
+    RUN_0,
+    RUN_1,
+) = range(len(COLUMNS), len(COLUMNS) + 24)
+_REGISTERS = NOW + 24
+MARK = _REGISTERS  # seven step bins at the resume point
+BEGUN = MARK + 7  # seven step bins when the present step began
+LATER = BEGUN + 7  # seven step bins at the resume point of a save still being written
+(
+    SCHEME,
+    GROUPS,
+    REDUNDANCY,
+    STEPS,
+    STACK_TIME,
+    ALLREDUCE_TIME,
+    FOUND_ALLREDUCE_TIME,
+    SAVE_TIME,
+    RESTART_TIME,
+    SHRINK_TIME,
+    DETECTION_TIME,
+    LAW,
+    CLOCKS,
+    EXTENDED,
+    LOWEST_ONLY,
+    RESUME_AFTER,
+    SAVE_KIND,
+    SAVE_BLOCKING,
+    JITTER,
+    PATCH_ALL,
+    PLACEMENT,
+    SAVE_STEPS,
+    MAX_WALL,
+    SHIFT,  # a bucket of the clocks' ring is 2**SHIFT us wide
+    BUCKETS,  # a power of two, at most N
+    EVENT_LIMIT,
+) = range(LATER + 7, LATER + 7 + 26)
+DEPTH_STEPS = LATER + 7 + 26  # r numbers: steps executed at each depth; the events follow them
+
+# real: a block of jitter draws of each stream, the law's shape, N scales [us], then, for d = 0..r stacks in a row,
+# their mean time, its deviation, and a time that no group exceeds but for one in 1e16 [us]; log(1..N); the table of
+# the slowest of n.
+BLOCK = 64
+SLOWEST_KEPT, SINGLE_KEPT, SHAPE, SCALE = 0, BLOCK, 2 * BLOCK, 2 * BLOCK + 1
+
+# group: DUE next failure [us]; DRAWN intervals drawn; STATUS; LINK next in its bucket; HEAD first of each bucket;
+# SOON alive groups due before EDGE, by time then number; OUT groups found failed since the last restart;
+# QUEUE those of them not handled yet (replication), the lowest-numbered last.
+DUE, DRAWN, STATUS, LINK, HEAD, SOON, OUT, QUEUE = range(8)
+
+# STATUS: FOUND failed; HIT by the system clock, not found yet; PENDING: found, not handled (replication)
+ALIVE, HIT, FOUND, PENDING = range(4)
+
+
+def device(function):
+    """njit for functions called from compiled code: no reference counts, which cost more than most calls do.
+
+    Such a function allocates nothing and raises nothing (the NumPy error model: x / 0 is inf).
+    """
+    return njit(error_model="numpy", _nrt=False)(function)
+
+
+def hot(function):
+    """``device`` for what every step does, inlined."""
+    return njit(error_model="numpy", _nrt=False, inline="always")(function)
+
+
+def make_state(settings, scale, table, limit):
+    """(reg, real, group) for runs of these settings, with room for ``limit`` events.
+
+    ``scale`` float64[N]: of each group's law [us]; ``table``: jitter.slowest_table().
+    """
+    s = settings
+    n, r = s.groups, s.redundancy
+    reg = np.zeros(DEPTH_STEPS + r + 4 * limit, np.int64)
+    whole = [value for name, value in s._asdict().items() if name not in ("shape", "mean", "sigma")]
+    reg[SCHEME:SHIFT] = whole
+    # A bucket for about one failure, but no fewer than two a step.
+    width = max(s.mean / (1 if s.clocks == SYSTEM else n), s.stack / 2, 1.0)
+    reg[SHIFT] = int(min(50.0, math.log2(width)))
+    reg[BUCKETS] = 1 << (n.bit_length() - 1)
+    reg[EVENT_LIMIT] = limit
+    stacks = np.arange(r + 1, dtype=np.float64)
+    one = s.sigma * s.stack
+    base = stacks * s.stack
+    spread = stacks * one if s.jitter == PER_BLOCK else np.sqrt(stacks) * one
+    kept = np.zeros(2 * BLOCK)
+    reach = np.ceil(base + 8.5 * spread)
+    logs = [math.log(k) for k in range(1, n + 1)]
+    real = np.concatenate([kept, [s.shape], scale, base, spread, reach, logs, table])
+    return reg, real, np.zeros((8, n), np.int64)
