@@ -8,7 +8,7 @@ The method, its proof and the rule for ties are in docs/reordering.md.
 Use, all of it compiled or interpreted, in many threads with a state each::
 
     p = plan(hosts, stacks)              # once a layout, shared
-    s = new_state(p)                     # once a thread; also inside compiled code
+    s = plain_state(p)                   # once a thread; inside compiled code, new_state(p)
     reset(p, s)                          # after a restart
     fail(p, s, group)                    # for every failed group found together ...
     phase, moves, patch, changed = decide(p, s)   # ... then one decision for all of them
@@ -38,16 +38,18 @@ from .controller_state import (
     WHEN,
     Plan,
     State,
+    device,
+    inner,
     new_state,
+    plain_state,
     plan,
     reset,
 )
-from .jit import njit
 from .promotions import promote
 
 __all__ = [
     "ALIVE", "BEFORE", "DEEPER", "DEPTH", "EVENT", "FIXED", "FOUND", "REORDER", "TOUCHED", "UNCOVERED", "WIPED",
-    "Plan", "State", "decide", "fail", "new_state", "places_again", "plan", "reset",
+    "Plan", "State", "decide", "fail", "new_state", "places_again", "plain_state", "plan", "reset",
 ]  # fmt: skip
 
 # Phases of decide()
@@ -58,10 +60,8 @@ WIPED = 3  # some type has no alive host
 
 _EVENTS = np.int64(2**31 - 1)  # State.table holds this many low bits of the event number
 
-# _nrt=False: no reference counts, see promotions
 
-
-@njit(_nrt=False)
+@device
 def fail(plan, state, group):
     """Take ``group`` out, O(S); one that is out already stays out. After the last of a batch call decide()."""
     reg, table = state.reg, state.table
@@ -77,7 +77,7 @@ def fail(plan, state, group):
             reg[UNCOVERED] += 1
 
 
-@njit(_nrt=False)
+@device
 def decide(plan, state):
     """Repair the stacks after one or several fail() calls.
 
@@ -102,7 +102,7 @@ def decide(plan, state):
     return _repair(plan, state)
 
 
-@njit(_nrt=False)
+@device
 def places_again(plan, state, group):
     """Places of an alive group that the last decision changed in, or added to, its prefix (int64)."""
     reg, table = state.reg, state.table
@@ -113,7 +113,7 @@ def places_again(plan, state, group):
     return places
 
 
-@njit(_nrt=False)
+@inner
 def _repair(plan, state):
     reg, table, stack, uncovered = state.reg, state.table, state.stack, state.uncovered
     touched, saved, widths = state.touched, state.saved, plan.width
@@ -141,7 +141,7 @@ def _repair(plan, state):
     return np.int64(REORDER if moves > 0 else DEEPER), moves, patch, changed
 
 
-@njit(_nrt=False)
+@inner
 def _sort_uncovered(hosts, uncovered, table, reg):
     """Sort the uncovered types, so that the order of fail() calls does not matter; False if one has no host."""
     for i in range(reg[UNCOVERED]):
@@ -161,7 +161,7 @@ def _sort_uncovered(hosts, uncovered, table, reg):
     return True
 
 
-@njit(_nrt=False)
+@inner
 def _deepen(widths, stack, uncovered, table, reg, depth):
     """Let alive prefixes reach ``depth`` places; types that this covers are uncovered no more."""
     for g in range(stack.shape[0]):
@@ -178,7 +178,7 @@ def _deepen(widths, stack, uncovered, table, reg, depth):
     reg[UNCOVERED] = kept
 
 
-@njit(_nrt=False)
+@inner
 def _grown(widths, table, reg):
     """Alive groups with new places in the prefix after the depth grew, and those places."""
     groups = np.int64(0)
@@ -191,7 +191,7 @@ def _grown(widths, table, reg):
     return groups, places
 
 
-@njit(_nrt=False)
+@inner
 def _undo(stack, touched, saved, table, reg, depth):
     """Take back what promotions changed before ``depth`` was found too small."""
     for i in range(reg[TOUCHED]):
@@ -208,7 +208,7 @@ def _undo(stack, touched, saved, table, reg, depth):
     reg[TOUCHED] = 0
 
 
-@njit(_nrt=False)
+@inner
 def _settle(widths, stack, touched, saved, table, reg):
     """Give every touched group its final order; returns (promotions, those to places below the old depth).
 

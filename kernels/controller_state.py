@@ -1,10 +1,17 @@
 """What the reordering controller remembers: the plan of a layout, the state of a life, and their making."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from .jit import njit
+
+# How the controller is compiled. Nothing in it allocates, so it can do without Numba's reference counts: counting the
+# arrays of every call took half of the time. Wrappers for callers in Python (inner functions have none) and in C
+# took a third of the compilation.
+device = partial(njit, _nrt=False, no_cfunc_wrapper=True)
+inner = partial(device, no_cpython_wrapper=True)
 
 # Places of State.reg
 DEPTH = 0  # S, places of every alive stack that a step computes
@@ -46,7 +53,6 @@ class Plan(NamedTuple):
         np.ndarray
     )  # id[N, r], row t: groups that host type t; short rows repeat a host, which changes nothing
     stacks: np.ndarray  # id[N, r], row g: types of group g in first order, the first width[g] of them
-    cells: np.ndarray  # id[N r], the memory of stacks
     width: np.ndarray  # int32[N], types of every group (r, but for short rows)
     first: np.ndarray  # int32[N], first places that hold each type: its cover at depth 1
 
@@ -56,7 +62,6 @@ class State(NamedTuple):
 
     reg: np.ndarray  # int64[REGISTERS], see the names above
     stack: np.ndarray  # id[N, r], row g: types of group g in present order (a failed group's: as it died)
-    cells: np.ndarray  # id[N r], the memory of stack
     uncovered: np.ndarray  # id[N], the uncovered types, first reg[UNCOVERED]
     touched: np.ndarray  # int32[N], groups whose prefix the last decision changed, first reg[TOUCHED]
     saved: np.ndarray  # id[N, r], row i: prefix of touched[i] before the running decision
@@ -74,45 +79,46 @@ def plan(hosts, stacks):
     order; short rows of both padded with -1 at the end. The order within rows of ``hosts`` decides ties only.
     """
     hosts, stacks = np.array(hosts, np.int64), np.array(stacks, np.int64)
-    n, r = stacks.shape
+    n = stacks.shape[0]
     small = np.uint16 if n < 2**16 else np.uint32
     width = (stacks >= 0).sum(axis=1).astype(np.int32)
     first = np.bincount(stacks[:, 0], minlength=n).astype(np.int32)
     hosts = np.where(hosts < 0, hosts[:, :1], hosts).astype(small)
-    cells = np.maximum(stacks, 0).astype(small).reshape(n * r)
-    return Plan(hosts, cells.reshape(n, r), cells, width, first)
+    return Plan(hosts, np.maximum(stacks, 0).astype(small), width, first)
 
 
-@njit
-def new_state(plan):
-    """A fresh State for a Plan (all groups alive, depth 1), 12 to 16 N r + 70 N bytes; also for compiled callers."""
+def plain_state(plan):
+    """A fresh State for a Plan: all groups alive, depth 1. 12 to 16 N r + 70 N bytes. Interpreted: see new_state."""
     n, r = plan.stacks.shape
-    cells = plan.cells.copy()
+    small = plan.stacks.dtype
     state = State(
         np.zeros(REGISTERS, np.int64),
-        cells.reshape((n, r)),
-        cells,
-        plan.cells[:n].copy(),
+        np.zeros((n, r), small),
+        np.zeros(n, small),
         np.zeros(n, np.int32),
-        plan.stacks.copy(),
+        np.zeros((n, r), small),
         np.zeros((ROWS, n), np.int32),
         np.zeros((2, n * r + r), np.int32),
         np.zeros(4 * n + 8, np.int32),
     )
-    state.table[SLOT, :] = -1
-    state.table[WHEN, :] = -1
+    for g in range(n):
+        state.table[SLOT, g] = -1
+        state.table[WHEN, g] = -1
     reset(plan, state)
     return state
 
 
-@njit(_nrt=False)
+new_state = njit(plain_state)  # for compiled callers; others save its compilation by plain_state
+
+
+@device
 def reset(plan, state):
     """All groups alive, stacks in first order, depth 1: the state after a restart. Copies N r + 2 N numbers."""
-    n = plan.stacks.shape[0]
-    cells, table, reg = state.cells, state.table, state.reg
-    for i in range(cells.shape[0]):
-        cells[i] = plan.cells[i]
+    n, r = plan.stacks.shape
+    table, reg = state.table, state.reg
     for i in range(n):
+        for place in range(r):
+            state.stack[i, place] = plan.stacks[i, place]
         table[COVER, i] = plan.first[i]
         table[LABEL, i] = FAR
     reg[DEPTH] = 1

@@ -9,9 +9,6 @@ another prefix holds as well (cover >= 2), which is displaced. Going on from gro
 the second term undoes a promotion. The cheapest path from every uncovered type in turn keeps the whole the cheapest;
 docs/reordering.md has the proof and the rule for ties that ``reference_reorder`` repeats. Potentials (row PI, all
 <= 0) keep the reduced costs ``cost + pi[g] - pi[h]`` at or above 0, so a search may stop at the nearest end.
-
-Compiled without Numba's reference counts (``_nrt=False``, possible where nothing is allocated): counting the arrays
-of every call took half of the time.
 """
 
 import numpy as np
@@ -30,14 +27,14 @@ from .controller_state import (
     TOUCHED,
     UNCOVERED,
     VIA,
+    inner,
 )
-from .jit import njit
 
 _PROMOTED = 1  # its only place in a prefix is one this decision promoted it to
 _SHED = 2  # this decision displaced it somewhere: it may go back at cost 0
 
 
-@njit(_nrt=False)
+@inner
 def promote(hosts, stack, uncovered, touched, saved, table, queue, bucket, reg, depth):
     """Cover the uncovered types at ``depth``; False where that cannot be done (the caller undoes the changes).
 
@@ -70,7 +67,7 @@ def promote(hosts, stack, uncovered, touched, saved, table, queue, bucket, reg, 
     return i == reg[UNCOVERED]
 
 
-@njit(_nrt=False)
+@inner
 def _promote_directly(hosts, stack, uncovered, touched, saved, table, reg, depth, i):
     """Promote the uncovered types from the i-th on while a host has a type to spare; returns where that ends.
 
@@ -110,7 +107,7 @@ def _promote_directly(hosts, stack, uncovered, touched, saved, table, reg, depth
     return i
 
 
-@njit(_nrt=False)
+@inner
 def _search(hosts, stack, saved, table, queue, bucket, base, depth, start):
     """Cheapest path from the uncovered type ``start`` by reduced costs: Dijkstra with a stack for every distance.
 
@@ -174,7 +171,7 @@ def _search(hosts, stack, saved, table, queue, bucket, base, depth, start):
                 break
 
 
-@njit(_nrt=False)
+@inner
 def _lower(table, queue, seen, goal, priced):
     """Potentials after a search: every group nearer than the end comes down by what it is nearer."""
     for entry in range(seen):
@@ -189,7 +186,7 @@ def _lower(table, queue, seen, goal, priced):
     return priced
 
 
-@njit(_nrt=False)
+@inner
 def _apply(stack, touched, saved, table, reg, depth, end):
     """Walk the path back from its last group: each displaces what goes on and takes in what arrives."""
     g = end

@@ -17,12 +17,11 @@ from .controller import (
     WIPED,
     decide,
     fail,
-    new_state,
+    plain_state,
     plan,
     reset,
 )
-from .controller_state import LABEL, OUT, SCRATCH
-from .jit import njit
+from .controller_state import LABEL, OUT, SCRATCH, device, inner
 from .philox import pattern_keys, split64
 
 __all__ = ["BY_FAILURES", "COLUMNS", "PHASES", "Event", "Promotion", "failure_order", "life", "lives", "plan"]
@@ -62,17 +61,18 @@ def lives(plan, seed, first, rows, by_failures=None, moves=None, batch=1):
         by_failures = np.zeros((n + 1, len(BY_FAILURES)), np.int64)
     if moves is None:
         moves = np.zeros(n + 1, np.int64)
-    k0, k1 = split64(seed)
-    _lives(plan, k0, k1, np.uint64(first), rows, by_failures, moves, np.int64(batch))
+    keys, order, starts = _pattern_memory(n)
+    _lives(plan, plain_state(plan), keys, order, starts, *split64(seed), np.uint64(first), rows, by_failures, moves,
+           np.int64(batch))  # fmt: skip
 
 
-@njit
-def _lives(plan, k0, k1, first, rows, by_failures, moves, batch):
-    n = plan.stacks.shape[0]
-    state = new_state(plan)
-    keys = np.empty(n, np.uint32)
-    order = np.empty(n, np.int32)
-    starts = np.empty(_slots(n) + 1, np.int32)
+def _pattern_memory(n):
+    """keys, order and starts of failure_order() for n groups; about one start a group."""
+    return np.empty(n, np.uint32), np.empty(n, np.int32), np.empty(2 ** (n - 1).bit_length() + 1, np.int32)
+
+
+@device
+def _lives(plan, state, keys, order, starts, k0, k1, first, rows, by_failures, moves, batch):
     for i in range(rows.shape[0]):
         pattern_keys(keys, k0, k1, first + np.uint64(i))
         failure_order(keys, order, starts)
@@ -80,7 +80,7 @@ def _lives(plan, k0, k1, first, rows, by_failures, moves, batch):
         _life(plan, state, order, rows, i, by_failures, moves, batch)
 
 
-@njit(_nrt=False)
+@device(inline="always")
 def _life(plan, state, order, rows, i, by_failures, moves, batch):
     n = order.shape[0]
     reg = state.reg
@@ -115,7 +115,7 @@ def _life(plan, state, order, rows, i, by_failures, moves, batch):
     rows[i, 11] = reg[DEPTH]
 
 
-@njit(_nrt=False)
+@inner
 def _wipeout_index(plan, state, order, failed):
     """Failure index (from 1) of the wipe-out within a batch: least over dead types of their last host's."""
     hosts, table = plan.hosts, state.table
@@ -132,20 +132,11 @@ def _wipeout_index(plan, state, order, failed):
     return least
 
 
-@njit(_nrt=False)
-def _slots(n):
-    """Slots of the bucket sort: the power of two at or above n."""
-    slots = 1
-    while slots < n:
-        slots *= 2
-    return slots
-
-
-@njit(_nrt=False)
+@device
 def failure_order(keys, order, starts):
-    """Write into order (int32[N]) the groups by (key, group), keys uint32[N]; starts: scratch int32[_slots(N) + 1].
+    """Write into order (int32[N]) the groups by (key, group), keys uint32[N]; starts: scratch int32[2**i + 1].
 
-    Bucket sort: uniform keys leave about one a bucket, so the insertion pass is short.
+    Bucket sort by the i highest bits: uniform keys leave about one a bucket, so the insertion pass is short.
     """
     n = keys.shape[0]
     slots = starts.shape[0] - 1
@@ -205,11 +196,10 @@ def life(plan, seed, trial, batch=1):
     Same device functions, order and batches as lives(); for teaching, plots and tests.
     """
     n = plan.stacks.shape[0]
-    keys = np.empty(n, np.uint32)
-    order = np.empty(n, np.int32)
+    keys, order, starts = _pattern_memory(n)
     pattern_keys(keys, *split64(seed), np.uint64(trial))
-    failure_order(keys, order, np.empty(_slots(n) + 1, np.int32))
-    state = new_state(plan)
+    failure_order(keys, order, starts)
+    state = plain_state(plan)
     phase, k = FIXED, 0
     while phase != WIPED:
         groups = tuple(int(g) for g in order[k : k + batch])
