@@ -9,13 +9,13 @@ import numpy as np
 from .jit import njit
 from .lanes import load64, splat64, store
 from .philox import (
-    _32,
     _LOW,
     _M0,
     _M1,
     _W0,
     _W1,
     PURPOSE_PATTERN,
+    _32,
     pattern_draws4,
     philox,
     rounds4,
@@ -67,10 +67,10 @@ def trials16(keys, draws, k0, k1, trial, scratch):
         p0 = np.uint64(draw) * _M0
         p1 = ((p0 >> _32) ^ (trial >> _32) ^ k1) * _M1
         c0, c1, c2 = splat64((p1 >> _32) ^ k2), splat64(p1), splat64((p0 & _LOW) ^ k3)
-        a = _lane_draws(scratch, 0, c0, c1, c2, k4, k5)
-        b = _lane_draws(scratch, 4, c0, c1, c2, k4, k5)
-        c = _lane_draws(scratch, 8, c0, c1, c2, k4, k5)
-        d = _lane_draws(scratch, 12, c0, c1, c2, k4, k5)
+        a = _lane_draws(scratch, np.int64(0), c0, c1, c2, k4, k5)
+        b = _lane_draws(scratch, np.int64(4), c0, c1, c2, k4, k5)
+        c = _lane_draws(scratch, np.int64(8), c0, c1, c2, k4, k5)
+        d = _lane_draws(scratch, np.int64(12), c0, c1, c2, k4, k5)
         store(keys, 64 * draw, _pack(a[0], b[0], c[0], d[0]))
         store(keys, 64 * draw + 16, _pack(a[1], b[1], c[1], d[1]))
         store(keys, 64 * draw + 32, _pack(a[2], b[2], c[2], d[2]))

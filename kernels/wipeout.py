@@ -12,10 +12,7 @@ import numpy as np
 from .jit import njit
 from .lanes import load16, mask_below, mask_equal, splat16, store, tally_below, tally_equal, umax, umin
 from .patterns import group_key
-
-# Entries of a plan's ``numbers``; WIDTH is the number of hosts of a type, THRESHOLD and LOOK see flag_early, lost_rows
-GROUPS, KIND, SPAN, WIDTH, ROWS, THRESHOLD, LOOK, NUMBERS = range(8)
-CIRCULANT, PARTITION, TABLE = range(3)  # the values of KIND
+from .survival_plan import CIRCULANT, GROUPS, KIND, PARTITION, TABLE, WIDTH
 
 _TOP, _ZERO, _ONE = np.uint16(65535), np.uint16(0), np.uint16(1)
 _32 = np.uint64(32)
@@ -212,7 +209,7 @@ def settle_tie(
     """How many of the groups tied at ``best`` fail before the one that wipes out; these fail by (full key, group).
 
     Tied groups: ``tied[start : start + many]``. ``rows[:many_rows]`` (int32, tables only): starts in ``hosts`` of
-    all types that may be the first to be wiped out. ``full`` (uint32): the key of group g at
+    all types that may be the first to be wiped out; empty for all types. ``full`` (uint32): the key of group g at
     ``offset + g * stride + lane``, or empty to draw those needed.
     """
     groups, kind, width = numbers[GROUPS], numbers[KIND], numbers[WIDTH]
@@ -220,7 +217,7 @@ def settle_tie(
     wiping = _NEVER
     for i in range(types):
         if kind == TABLE:
-            row = np.int64(rows[i])
+            row = np.int64(rows[i]) if rows.shape[0] > 0 else i * width
         elif kind == PARTITION:
             row = np.int64(tied[start + i]) // width * width
         else:
