@@ -11,8 +11,9 @@ class Event(NamedTuple):
     """Something that happened in a run.
 
     ``kind``: "step" (a step committed; ``a`` committed steps so far, ``b`` depth), "failure" (``a`` group), "reorder"
-    (``a`` moves, ``b`` depth), "patch" (``a`` groups), "save" (``a`` committed steps), "restart" (``a`` when it ends
-    [us], ``b`` steps rolled back). ``time``: microseconds since the start.
+    (``a`` moves, ``b`` depth; without moves the depth alone grew), "patch" (``a`` groups), "save" (``a`` committed
+    steps), "restart" (``a`` when it ends [us], ``b`` steps rolled back, besides the one that failed). ``time``:
+    microseconds since the start.
     """
 
     kind: str
@@ -82,7 +83,9 @@ def as_text(event):
     told = {
         "step": f"step {event.a:,} committed at depth {event.b}",
         "failure": f"group {event.a} found failed",
-        "reorder": f"reorder: {_many(event.a, 'move')}, depth {event.b}",
+        "reorder": f"reorder: {_many(event.a, 'move')}, depth {event.b}"
+        if event.a
+        else f"depth grows to {event.b}",
         "patch": f"patch stacks computed by {_many(event.a, 'group')}",
         "save": f"saved at {event.a:,} committed steps",
         "restart": f"restart until {clock(event.a).strip()}, {_many(event.b, 'step')} rolled back",
