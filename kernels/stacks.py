@@ -1,0 +1,144 @@
+"""All-reduce stack depth of failure patterns (MODEL section 3), without walking through the failures.
+
+For each depth only the last failure count that it survives is looked for, from the count bound downwards, in sixteen
+trials side by side; the methods and their proofs are in docs/stacks.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .matching import lower_by_matching, new_work
+from .philox import split64
+from .stacks_arcs import lower_by_walk
+from .stacks_blocks import lower_by_blocks
+from .stacks_rows import ARCS, BLOCKS, TABLE, rows_by_lanes
+from .stacks_single import rows_one_by_one
+from .stacks_sweep import MAX_REDUNDANCY
+
+_MAX_GROUPS = 0xFFFE  # places in a failure order that 16 bits can tell apart, with one to spare
+_NONE = np.empty((0, 0), np.uint32)
+
+
+class Plan(NamedTuple):
+    """A layout prepared for :func:`capacity`; immutable, to be used from any number of threads at once."""
+
+    hosts: np.ndarray  # uint32[N, r]: hosts[t, j] = the group that hosts type t at stack place j, or N
+    stacks: np.ndarray  # uint32[N, r]: stacks[g, j] = the type at place j of group g's stack, or N
+    kind: int  # which method finds the least depth
+    starts: np.ndarray  # int64[blocks + 1], first group of every block of a partition, then N
+
+
+def plan(hosts, stacks):
+    """Prepare a layout.
+
+    ``hosts``: int32[N, r], row t = groups that host type t; ``stacks``: int32[N, r], row g = types that group g
+    hosts; both padded with -1 at the end. ValueError if they are not each other's inverse, or a stack place holds a
+    type twice, or the first place does not hold every type.
+    """
+    hosts, stacks = np.asarray(hosts), np.asarray(stacks)
+    groups, redundancy = stacks.shape
+    group, place = np.nonzero(stacks >= 0)
+    shard = stacks[group, place]
+    in_lanes = groups <= _MAX_GROUPS and redundancy <= MAX_REDUNDANCY
+    unsigned = np.uint16 if in_lanes else np.uint32
+    by_place = np.full((groups, redundancy), groups, unsigned)
+    by_place[shard, place] = group
+    pairs = np.sort(shard.astype(np.int64) * groups + group)
+    hosted = np.sort((np.arange(groups)[:, None] * np.int64(groups) + hosts)[hosts >= 0])
+    if not np.array_equal(pairs, hosted):
+        raise ValueError("hosts and stacks are not each other's inverse")
+    if (by_place < groups).sum() < shard.size or (by_place[:, 0] == groups).any():
+        raise ValueError("every stack place must hold a type at most once, the first place every type")
+    kind, starts = _family(stacks)
+    padded = np.where(stacks < 0, groups, stacks).astype(unsigned)
+    return Plan(_read_only(by_place), _read_only(padded), kind, _read_only(starts))
+
+
+def _read_only(array):
+    array = np.ascontiguousarray(array)
+    array.setflags(write=False)
+    return array
+
+
+def _family(stacks):
+    """Which method fits a layout, and the first group of every block of a partition, then N."""
+    groups, redundancy = stacks.shape
+    numbers = np.arange(groups)
+    width = (stacks >= 0).sum(axis=1)
+    low = np.where(stacks < 0, groups, stacks).min(axis=1)
+    starts = np.append(np.unique(low), groups)
+    block = np.searchsorted(starts, numbers, side="right") - 1
+    size = np.diff(starts)[block]
+    # r types of a group that lie in its own block of so many: a partition
+    if (
+        (low == starts[block]).all()
+        and (width == size).all()
+        and (stacks.max(axis=1) < starts[block] + size).all()
+    ):
+        return BLOCKS, starts.astype(np.int64)
+    if (width == redundancy).all():
+        shifts = np.sort((stacks - numbers[:, None]) % groups, axis=1)
+        gaps = np.diff(shifts[0], append=shifts[0, 0] + groups)
+        if (shifts == shifts[0]).all() and (gaps == 1).sum() >= redundancy - 1:
+            return ARCS, starts[:0].astype(np.int64)
+    return TABLE, starts[:0].astype(np.int64)
+
+
+def capacity(plan, seed, first, out):
+    """Fill ``out`` (int32[count, r]) for trials first, first + 1, ...; no GIL.
+
+    out[i, d-1] is the largest k such that depth d still suffices after the first k failures of the trial; so
+    out[i, r-1] is the number of endurable failures.
+    """
+    k0, k1 = split64(seed)
+    groups, redundancy = plan.hosts.shape
+    layout = plan.kind, plan.hosts, plan.stacks, plan.starts
+    if plan.hosts.dtype == np.uint16:
+        rows_by_lanes(*layout, np.uint64(k0), np.uint64(k1), np.uint64(first), out)
+    else:
+        rows_one_by_one(*layout, _NONE, k0, k1, np.uint64(first), out)
+
+
+def capacity_of_keys(plan, keys):
+    """The rows of :func:`capacity` (int32[count, r]) for given failure-order keys (uint32[count, N])."""
+    keys = np.ascontiguousarray(keys, np.uint32)
+    out = np.empty((keys.shape[0], plan.hosts.shape[1]), np.int32)
+    zero = np.uint32(0)
+    rows_one_by_one(plan.kind, plan.hosts, plan.stacks, plan.starts, keys, zero, zero, np.uint64(0), out)
+    return out
+
+
+def least_depth(plan, alive):
+    """The smallest depth at which the alive groups can share out all types, or 0 when some type has no host.
+
+    ``alive``: bool[N].
+    """
+    groups, redundancy = plan.hosts.shape
+    values = np.append(alive, False).astype(np.uint32)
+    if not values[plan.hosts].any(axis=1).all():
+        return 0
+    depth = -(-groups // int(values.sum()))
+    while True:
+        if plan.kind == ARCS:
+            threshold = lower_by_walk(values, redundancy, np.int64(1), depth)
+        elif plan.kind == BLOCKS:
+            threshold = lower_by_blocks(plan.starts, values, np.int64(1), depth)
+        else:
+            work = new_work(groups, redundancy)
+            threshold = lower_by_matching(plan.stacks, plan.hosts, values, np.int64(1), depth, work)
+        if threshold == 1:
+            return depth
+        depth += 1
+
+
+def assignment(plan, alive, depth):
+    """A group for every type, alive and with at most ``depth`` types in all: int32[N], or None if there is none.
+
+    ``alive``: bool[N].
+    """
+    groups, redundancy = plan.hosts.shape
+    values = np.append(alive, False).astype(np.uint32)
+    work = new_work(groups, redundancy)
+    lower = lower_by_matching(plan.stacks, plan.hosts, values, np.int64(1), depth, work)
+    return work.host[:groups] if lower == 1 else None
