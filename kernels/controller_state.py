@@ -101,9 +101,8 @@ def plain_state(plan):
         np.zeros((2, n * r + r), np.int32),
         np.zeros(4 * n + 8, np.int32),
     )
-    for g in range(n):
-        state.table[SLOT, g] = -1
-        state.table[WHEN, g] = -1
+    state.table[SLOT, :] = -1
+    state.table[WHEN, :] = -1
     reset(plan, state)
     return state
 
