@@ -14,6 +14,7 @@ _HOMES = {
     "survival": "spare_mc.api",
     "stacks": "spare_mc.api",
     "reordering": "spare_mc.api",
+    "training": "spare_mc.api",
     "life": "spare_mc.lives",
     "run": "spare_mc.api",
     "open": "spare_mc.api",

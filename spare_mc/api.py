@@ -2,26 +2,13 @@
 
 from . import engine
 from .errors import UserError
-from .study import Point, Study, layout_parameters, load
+from .layouts import check_layout
+from .study import Study, load, of_layout
+from .study_model import SECTIONS, nearest
 
 
-def _measure(measure, layout, trials, seed, backend, threads, confidence):
-    raw = {
-        "study": {"seed": seed, "measure": [measure]},
-        "sampling": {"trials": trials, "confidence": confidence},
-        "cluster": {"groups": layout.groups},
-        "layout": {"kind": "contiguous", "redundancy": 1},
-    }
-    checked = load(raw)  # seed, trials and confidence pass the same checks as a study file's
-    point = Point({"cluster.groups": layout.groups, **layout_parameters(layout)}, layout)
-    study = Study(
-        f"{layout.kind}-n{layout.groups}-r{layout.redundancy}",
-        checked.seed,
-        (measure,),
-        [point],
-        checked.trials,
-        confidence=checked.confidence,
-    )
+def _measure(measure, layout, backend, threads, **asked):
+    study = of_layout(check_layout(layout), measure, **asked)
     memory = engine.Memory()
     engine.run(study, have=memory.tally, keep=memory.add, backend=backend, threads=threads)
     return engine.results(study, memory.tally)[0]
@@ -46,7 +33,7 @@ def survival(layout, *, trials=1_000_000, seed=0, backend="auto", threads=None, 
 
     Raises UserError (a ValueError) for bad arguments.
     """
-    return _measure("survival", layout, trials, seed, backend, threads, confidence)
+    return _measure("survival", layout, backend, threads, trials=trials, seed=seed, confidence=confidence)
 
 
 def stacks(layout, *, trials=100_000, seed=0, backend="auto", threads=None, confidence=0.95):
@@ -57,7 +44,7 @@ def stacks(layout, *, trials=100_000, seed=0, backend="auto", threads=None, conf
     ``["above_bound_fraction"]``; ``.curves["min_stack"]``, the mean S* among the trials alive after k failures,
     and ``["min_stack_bound"]``, c(k) = ceil(N/(N-k)); ``.tallies["stacks"].counts["trials_at_depth"]``, int64[N+1, r].
     """
-    return _measure("stacks", layout, trials, seed, backend, threads, confidence)
+    return _measure("stacks", layout, backend, threads, trials=trials, seed=seed, confidence=confidence)
 
 
 def reordering(layout, *, trials=100_000, seed=0, backend="auto", threads=None, confidence=0.95):
@@ -67,7 +54,60 @@ def reordering(layout, *, trials=100_000, seed=0, backend="auto", threads=None, 
     ``.estimates["reorder_fraction"]`` (of failures), ``["moves_per_reorder"]``, ``["patch_stacks"]`` (per reorder);
     curves ``phase_fixed``, ``phase_depth``, ``phase_reorder`` (shares) and ``moves`` (mean) at the k-th failure.
     """
-    return _measure("reordering", layout, trials, seed, backend, threads, confidence)
+    return _measure("reordering", layout, backend, threads, trials=trials, seed=seed, confidence=confidence)
+
+
+def training(
+    layout,
+    *,
+    system_mtbf,
+    law="exponential",
+    shape=None,
+    gpus_per_group=None,
+    runs=16,
+    seed=0,
+    backend="auto",
+    threads=None,
+    confidence=0.95,
+    **settings,
+):
+    """Whole training runs on a layout, under SPARe, replication or checkpoints alone.
+
+    Parameters
+    ----------
+    layout : Layout; replication takes only its groups and redundancy
+    system_mtbf : mean time between failures of the full-strength system, seconds or words such as "5 min"
+    law, shape : "exponential", or "weibull" with its shape
+    gpus_per_group : GPUs of a group; reports GPU-hours
+    runs : training runs
+    settings : keys of section [training] of a study (docs/study.md): scheme, rules, steps, checkpoint_steps, ...
+    seed, backend, threads, confidence : as in ``survival``
+
+    Returns
+    -------
+    PointResult with ``.runs``; ``.estimates`` such as ``time_to_train_s``, ``time_to_train_ratio``, ``availability``,
+    ``useful_fraction``, ``restarts``, ``failures`` (docs/training.md); ``.tallies["training"].rows``, int64[runs, ...].
+
+    Raises UserError (a ValueError) for bad arguments.
+    """
+    failures = {"law": law, "system_mtbf": system_mtbf} | ({} if shape is None else {"shape": shape})
+    unknown = [name for name in settings if name not in SECTIONS["training"].model_fields]
+    if unknown:
+        raise UserError(
+            f"training: unknown setting {unknown[0]!r}; {nearest(unknown[0], SECTIONS['training'].model_fields)}"
+        )
+    return _measure(
+        "training",
+        layout,
+        backend,
+        threads,
+        runs=runs,
+        seed=seed,
+        confidence=confidence,
+        cluster={} if gpus_per_group is None else {"gpus_per_group": gpus_per_group},
+        failures=failures,
+        training=settings,
+    )
 
 
 def run(study, path=None, *, overrides=None, backend="auto", threads=None, progress=None):

@@ -316,3 +316,12 @@ def _hash(text, table=None):
     if table is not None:
         state.update(np.ascontiguousarray(table))
     return state.hexdigest()
+
+
+def check_layout(layout):
+    """The layout; UserError for anything that is not a Layout."""
+    if not isinstance(layout, Layout):
+        raise UserError(
+            f"layout = {layout!r}: must be a spare_mc.Layout, e.g. spare_mc.Layout.golomb(600, 9)"
+        )
+    return layout

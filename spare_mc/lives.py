@@ -1,8 +1,7 @@
 """One life of the reordering controller, decision by decision: to trust the method, and to teach it."""
 
 from .engine import check_whole
-from .errors import UserError
-from .layouts import Layout
+from .layouts import check_layout
 
 
 def life(layout, *, seed=0, trial=0, batch=1):
@@ -27,8 +26,7 @@ def life(layout, *, seed=0, trial=0, batch=1):
 
     Raises UserError for bad arguments.
     """
-    if not isinstance(layout, Layout):
-        raise UserError(f"layout = {layout!r}: must be a spare_mc.Layout")
+    check_layout(layout)
     seed = check_whole("seed", seed, 0, 2**64 - 1)
     trial = check_whole("trial", trial, 0, 2**63 - 1)
     batch = check_whole("batch", batch, 1, layout.groups)

@@ -203,6 +203,26 @@ def _grid(raw):
         yield combination
 
 
+def of_layout(
+    layout, measure, *, seed=0, confidence=0.95, trials=0, runs=0, cluster=None, failures=None, training=None
+):
+    """A Study of one point, of a Layout that is already there; sections are dicts of keys as in a file."""
+    cluster = validated("cluster", {"groups": layout.groups, **(cluster or {})}, "cluster")
+    asked = validated("study", {"seed": seed, "measure": [measure]}, "study")
+    sampling = validated("sampling", {"trials": trials, "runs": runs, "confidence": confidence}, "sampling")
+    values = {"failures": failures or {}, "training": training or {}}
+    point = _point_of(layout, cluster, values, measure, (measure,))
+    return Study(
+        name=f"{layout.kind}-n{layout.groups}-r{layout.redundancy}",
+        seed=asked.seed,
+        measures=(measure,),
+        points=[point],
+        trials=sampling.trials,
+        runs=sampling.runs,
+        confidence=sampling.confidence,
+    )
+
+
 def _point(values, label, measures):
     cluster = validated("cluster", values["cluster"], label)
     section = validated("layout", values["layout"], label)
@@ -219,6 +239,10 @@ def _point(values, label, measures):
         )
     except UserError as error:
         raise UserError(f"{label}: {error}") from None
+    return _point_of(layout, cluster, values, label, measures)
+
+
+def _point_of(layout, cluster, values, label, measures):
     failures = _failures(values, cluster, label)
     parameters = {**_cluster(cluster, label), **layout_parameters(layout), **failures}
     if "training" in measures:  # elsewhere the keys change nothing, the identity included

@@ -38,6 +38,21 @@ def test_runs_do_not_depend_on_threads_or_where_they_were_cut(tmp_path):
     np.testing.assert_array_equal(store.read(path).points[0].tallies["training"].rows, once)
 
 
+def test_python_interface_is_the_study():
+    import spare_mc
+
+    (expected,) = api.run(SMALL)
+    settings = {"steps": 200, "checkpoint_steps": 9, "restart_time": "10 min"}
+    law = {"system_mtbf": 3000, "law": "weibull", "shape": 0.78}
+    result = spare_mc.training(Layout.golomb(21, 4), runs=6, seed=3, gpus_per_group=10, **law, **settings)
+    assert result.id == expected.id
+    np.testing.assert_array_equal(result.tallies["training"].rows, expected.tallies["training"].rows)
+    with pytest.raises(UserError, match="did you mean 'steps'"):
+        spare_mc.training(Layout.golomb(21, 4), system_mtbf=3000, stesp=5)
+    with pytest.raises(UserError, match="spare_mc.Layout"):
+        spare_mc.training("golomb", system_mtbf=3000)
+
+
 def test_estimates_of_runs_add_up():
     (result,) = api.run(SMALL)
     e = result.estimates
