@@ -27,6 +27,7 @@ from .training_state import (
     SLOWEST_KEPT,
     SLOWEST_LEFT,
     device,
+    entry,
     hot,
 )
 
@@ -37,7 +38,7 @@ FLOOR = 0.1  # least multiple of T_comp that a stack takes (the published simula
 LARGEST_SIGMA = 0.3  # above it the floor, left out of sums, would be seen
 
 
-@device
+@entry
 def _tail(q):
     """The z with upper tail probability q, for q < 0.075: the two outer branches of AS 241."""
     r = math.sqrt(-math.log(q))
@@ -78,7 +79,7 @@ def _tail(q):
     return num / (den * r + 1.0)
 
 
-@device
+@entry
 def normal(u):
     """The standard normal quantile of u in (0, 1), to about 1e-15.
 
@@ -109,7 +110,7 @@ def normal(u):
     return _tail(1.0 - u)
 
 
-@device
+@entry
 def slowest(w):
     """The largest of n independent standard normals by inversion, w = x / n with x a unit exponential.
 

@@ -5,6 +5,8 @@ All times are int64 microseconds, so the parts of a row add up to its wall time 
 Time spent on saves is never moved: a save is no part of the step it follows.
 """
 
+import numpy as np
+
 from .clocks import drop, extend, found
 from .training_settings import (
     ALLREDUCE,
@@ -89,12 +91,17 @@ def open_book(reg, run):
 def note(reg, kind, time, a, b):
     """Keep an event, if there is room."""
     if reg[NOTED] < reg[EVENT_LIMIT]:
-        at = DEPTH_STEPS + reg[REDUNDANCY] + 4 * reg[NOTED]
-        reg[at] = kind
-        reg[at + 1] = time
-        reg[at + 2] = a
-        reg[at + 3] = b
-        reg[NOTED] += 1
+        _note(reg, np.int64(kind), time, np.int64(a), np.int64(b))
+
+
+@device
+def _note(reg, kind, time, a, b):
+    at = DEPTH_STEPS + reg[REDUNDANCY] + 4 * reg[NOTED]
+    reg[at] = kind
+    reg[at + 1] = time
+    reg[at + 2] = a
+    reg[at + 3] = b
+    reg[NOTED] += 1
 
 
 @hot

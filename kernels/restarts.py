@@ -22,6 +22,7 @@ from .training_state import (
     SPENT,
     STATUS,
     device,
+    hot,
 )
 
 
@@ -38,7 +39,7 @@ def restart(reg, real, group):
     return end
 
 
-@device
+@hot
 def _renewal(reg, real, group):
     """Every group's own window; only those out or due within T_r have work to do."""
     first_end = reg[NOW] + reg[RESTART_TIME]

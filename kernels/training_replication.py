@@ -41,6 +41,7 @@ from .training_state import (
     STACK_TIME,
     STATUS,
     device,
+    entry,
     hot,
 )
 
@@ -171,7 +172,7 @@ def _save_by_first(reg, real, group):
     return g
 
 
-@device
+@entry
 def run_replication(reg, real, group, living, intervals, width, first, rows):
     """Runs first, first + 1, ..., a row each; the seed is set in ``reg``, ``living`` int64[blocks] is workspace."""
     r = reg[REDUNDANCY]

@@ -58,6 +58,7 @@ from .training_state import (
     STACK_TIME,
     STATUS,
     device,
+    entry,
     hot,
 )
 
@@ -138,7 +139,7 @@ def _compute(reg, real, group, depth, saver):
     fail_due(reg, real, group, release)
 
 
-@device
+@hot
 def _to_patch(reg, group, plan, stacks, groups, counts):
     """Fill ``counts`` (int64[r + 1]) with the groups that patch 1, 2, ... stacks; returns the most of any group."""
     if reg[PATCH_ALL] == 0:
@@ -162,7 +163,7 @@ def _to_patch(reg, group, plan, stacks, groups, counts):
     return most
 
 
-@device
+@hot
 def _patch(reg, real, group, plan, stacks, groups, counts):
     """The ``groups`` whose prefix changed or grew compute again: one stack, or every changed place."""
     now = reg[NOW]
@@ -208,7 +209,7 @@ def _settle(reg, real, group, plan, stacks, counts, seen):
     return True
 
 
-@device
+@hot
 def _recover(reg, real, group, plan, stacks, counts, seen):
     """``_settle`` where failures were found."""
     while reg[OUT_COUNT] > seen:
@@ -254,7 +255,7 @@ def _save_by_first(reg, real, group):
     return g
 
 
-@device
+@entry
 def run_spare(reg, real, group, plan, stacks, counts, intervals, width, first, rows):
     """Runs first, first + 1, ..., a row each; the seed is set in ``reg``.
 
