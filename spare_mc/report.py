@@ -135,7 +135,11 @@ def print_results(results):
 
 def _remarks(result):
     """Lines below a point's table."""
-    counted = [f"{result.trials:,} trials"] if result.trials or not result.runs else []
+    totals = {m: t.total for m, t in result.tallies.items() if m != "training"}
+    if len(set(totals.values())) > 1:  # a run that was cut short
+        counted = [", ".join(f"{m} of {total:,} trials" for m, total in totals.items())]
+    else:
+        counted = [f"{result.trials:,} trials"] if result.trials or not result.runs else []
     counted += [f"{result.runs:,} training runs"] if result.runs else []
     told = _verdict_on_mu(result)
     yield ", ".join(counted) + (f"; {told}" if told else "")
@@ -259,4 +263,7 @@ def print_verdicts(verdicts, results):
             out.print(f"  {mark} {verdict.message}", markup=False, soft_wrap=True)
     failed = sum(not v.passed for v in verdicts)
     tested = sum(v.kind != "approximation" for v in verdicts)
-    print(f"{tested} tests, {failed} failed" if failed else f"{tested} tests passed")
+    if not tested:
+        print("nothing was counted: nothing to test")
+    else:
+        print(f"{tested} tests, {failed} failed" if failed else f"{tested} tests passed")

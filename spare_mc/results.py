@@ -61,6 +61,7 @@ class PointResult:
             "parameters": self.parameters,
             "trials": self.trials,
             "runs": self.runs,
+            "counted": {measure: tally.total for measure, tally in self.tallies.items()},
             "seed": self.seed,
             "estimates": {name: value._asdict() for name, value in self.estimates.items()},
         }

@@ -34,15 +34,20 @@ def merge(paths, out):
         if name in real[:index]:
             raise UserError(f"{paths[index]}: given twice; each file can be merged once")
     _check_free(target, real, out)
+    # Files that cannot be merged are refused before a lock file is made, unless one of them is to be replaced.
+    merged = None if str(target) in real else _read_all(paths)
     held = files.lock(target, out)
     try:
         _check_free(target, real, out)
-        read = {path: contents_of(path)[0] for path in paths}
-        merged = _merged(read)
+        merged = merged or _read_all(paths)
         files.remove_stale(target)
         files.publish(target, out, image_of(merged, merged.results()))
     finally:
         held.release()
+
+
+def _read_all(paths):
+    return _merged({path: contents_of(path)[0] for path in paths})
 
 
 def _check_free(target, real, out):

@@ -55,7 +55,7 @@ def seconds(value):
 
 
 Count = Annotated[int, BeforeValidator(_count)]
-Seconds = Annotated[float, BeforeValidator(seconds), Field(allow_inf_nan=False)]
+Seconds = Annotated[float, BeforeValidator(seconds), Field(allow_inf_nan=False, le=1e11)]  # 3,000 years
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 

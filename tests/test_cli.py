@@ -146,6 +146,7 @@ REFUSED = [
     (("run", "-N", 31, "-r", 3, "--trials", -1), "sampling.trials"),
     (("run", "-N", 31, "-r", 3, "--layout", "golumb"), "golomb"),
     (("run", "-N", 31, "--offsets", "0,1,1"), "layout.offsets"),
+    (("run", "-N", 31, "--offsets", "0,,1"), "empty"),
     (("run", "-N", 30, "-r", 8), "golomb"),
     (("run", "-N", 31, "-r", 3, "--backend", "fortran"), "backend"),
     (("run", "-N", 31, "-r", 3, "--threads", 0), "threads"),

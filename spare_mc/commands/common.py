@@ -52,4 +52,6 @@ def flag_value(text):
     if not isinstance(text, str):
         return text
     parts = [part.strip() for part in text.split(",")]
-    return parts[0] if len(parts) == 1 else [p for p in parts if p]
+    if len(parts) > 1 and "" in parts:
+        raise click.UsageError(f"{text!r}: an entry of the list is empty")
+    return parts[0] if len(parts) == 1 else parts
