@@ -12,7 +12,7 @@ from .matching import lower_by_matching, new_work
 from .philox import split64
 from .stacks_arcs import lower_by_walk
 from .stacks_blocks import lower_by_blocks
-from .stacks_rows import ARCS, BLOCKS, TABLE, rows_by_lanes
+from .stacks_rows import ARCS, BLOCKS, RING, TABLE, rows_by_lanes
 from .stacks_single import rows_one_by_one
 from .stacks_sweep import MAX_REDUNDANCY
 
@@ -25,6 +25,8 @@ class Plan(NamedTuple):
 
     hosts: np.ndarray  # uint32[N, r]: hosts[t, j] = the group that hosts type t at stack place j, or N
     stacks: np.ndarray  # uint32[N, r]: stacks[g, j] = the type at place j of group g's stack, or N
+    hosts16: np.ndarray  # the same as uint16, or without rows if the layout does not fit into lanes
+    stacks16: np.ndarray
     kind: int  # which method finds the least depth
     starts: np.ndarray  # int64[blocks + 1], first group of every block of a partition, then N
 
@@ -40,9 +42,7 @@ def plan(hosts, stacks):
     groups, redundancy = stacks.shape
     group, place = np.nonzero(stacks >= 0)
     shard = stacks[group, place]
-    in_lanes = groups <= _MAX_GROUPS and redundancy <= MAX_REDUNDANCY
-    unsigned = np.uint16 if in_lanes else np.uint32
-    by_place = np.full((groups, redundancy), groups, unsigned)
+    by_place = np.full((groups, redundancy), groups, np.uint32)
     by_place[shard, place] = group
     pairs = np.sort(shard.astype(np.int64) * groups + group)
     hosted = np.sort((np.arange(groups)[:, None] * np.int64(groups) + hosts)[hosts >= 0])
@@ -51,8 +51,11 @@ def plan(hosts, stacks):
     if (by_place < groups).sum() < shard.size or (by_place[:, 0] == groups).any():
         raise ValueError("every stack place must hold a type at most once, the first place every type")
     kind, starts = _family(stacks)
-    padded = np.where(stacks < 0, groups, stacks).astype(unsigned)
-    return Plan(_read_only(by_place), _read_only(padded), kind, _read_only(starts))
+    by_group = np.where(stacks < 0, groups, stacks).astype(np.uint32)
+    in_lanes = groups <= _MAX_GROUPS and redundancy <= MAX_REDUNDANCY
+    narrow = [table[: groups if in_lanes else 0].astype(np.uint16) for table in (by_place, by_group)]
+    tables = [_read_only(table) for table in (by_place, by_group, *narrow)]
+    return Plan(*tables, kind, _read_only(starts))
 
 
 def _read_only(array):
@@ -82,6 +85,8 @@ def _family(stacks):
         gaps = np.diff(shifts[0], append=shifts[0, 0] + groups)
         if (shifts == shifts[0]).all() and (gaps == 1).sum() >= redundancy - 1:
             return ARCS, starts[:0].astype(np.int64)
+        if (shifts == shifts[0]).all() and groups - gaps.max() <= groups // 4:
+            return RING, starts[:0].astype(np.int64)
     return TABLE, starts[:0].astype(np.int64)
 
 
@@ -92,12 +97,12 @@ def capacity(plan, seed, first, out):
     out[i, r-1] is the number of endurable failures.
     """
     k0, k1 = split64(seed)
-    groups, redundancy = plan.hosts.shape
-    layout = plan.kind, plan.hosts, plan.stacks, plan.starts
-    if plan.hosts.dtype == np.uint16:
-        rows_by_lanes(*layout, np.uint64(k0), np.uint64(k1), np.uint64(first), out)
+    if plan.hosts16.shape[0] > 0:
+        tables = plan.hosts16, plan.stacks16, plan.starts
+        rows_by_lanes(plan.kind, *tables, np.uint64(k0), np.uint64(k1), np.uint64(first), out)
     else:
-        rows_one_by_one(*layout, _NONE, k0, k1, np.uint64(first), out)
+        tables = plan.hosts, plan.stacks, plan.starts
+        rows_one_by_one(plan.kind, *tables, _NONE, k0, k1, np.uint64(first), out)
 
 
 def capacity_of_keys(plan, keys):

@@ -13,6 +13,7 @@ from .stacks_sweep import DONE
 _DONE = np.int64(DONE)
 _HELD = np.int64(DONE | 127)
 _ALWAYS = np.uint32(0xFFFFFFFF)
+_AROUND = 24  # groups around the free ones of a ring that make them a target hard to miss
 
 
 class Search(NamedTuple):
@@ -22,16 +23,20 @@ class Search(NamedTuple):
     """
 
     state: np.ndarray  # uint16[N+1]: the types' states
-    seen: np.ndarray  # uint32[N+1]: last search that met the group coming from the open type; _ALWAYS: not alive
-    back: np.ndarray  # uint32[N+1]: last search that met the group coming from the free ones; _ALWAYS: it is free
+    seen: (
+        np.ndarray
+    )  # uint32[N+1]: last search that met the group coming from the open type; _ALWAYS: not alive
+    back: (
+        np.ndarray
+    )  # uint32[N+1]: last search that met the group coming from the free ones; _ALWAYS: it is free
     shard: np.ndarray  # uint16[N+1]: the type that would come into the group, ...
     place: np.ndarray  # uint16[N+1]: ... and the place that it has there
     away: np.ndarray  # uint16[N+1]: the type that would leave the group for one nearer to a free one, ...
     there: np.ndarray  # uint16[N+1]: ... and the place that it has there
     queue: np.ndarray  # uint16[N+1]: types met
+    next: np.ndarray  # uint16[N+1]: those still to look at, on a ring
     groups: np.ndarray  # uint16[N+1]: groups met coming from the free ones
     free: np.ndarray  # uint16[N+1]: free groups
-    fresh: np.ndarray  # uint16[N+1]: hosts of one type that the search has not met before
     open: np.ndarray  # uint16[2, N+1]: types open in some lane, and in which (bit mask)
 
 
@@ -106,48 +111,89 @@ def _meet(hosts, stacks, depth, start, meeting, frees, s):
 
 
 @njit
-def _augment(hosts, stacks, depth, start, frees, number, s):
+def _away(a, b, groups):
+    """How far two numbers are apart on a ring of so many."""
+    apart_by = abs(np.int64(a) - np.int64(b))
+    return min(apart_by, groups - apart_by)
+
+
+@njit
+def _start_at_free(ring, groups, start, frees, s):
+    """Enter the free groups into ``s.groups``; on a ring the one nearest to ``start`` first, which is returned."""
+    nearest = groups
+    for i in range(frees):
+        g = s.free[i]
+        s.groups[i] = g
+        if ring and _away(g, start, groups) < nearest:
+            nearest = _away(g, start, groups)
+            s.groups[i] = s.groups[0]
+            s.groups[0] = g
+    return np.int64(s.groups[0])
+
+
+@njit
+def _push(target, groups, first, tail, top, s):
+    """Stack the types ``s.queue[first:tail]`` on ``s.next``, the one nearest to ``target`` last."""
+    nearest = groups
+    for i in range(first, tail):
+        t = s.queue[i]
+        if _away(t, target, groups) <= nearest:
+            nearest = _away(t, target, groups)
+            s.next[top] = t
+        else:
+            s.next[top] = s.next[top - 1]
+            s.next[top - 1] = t
+        top += 1
+    return top
+
+
+@njit
+def _augment(hosts, stacks, ring, depth, start, frees, number, s):
     """Give type ``start`` a group, moving others along an alternating path if need be.
 
     Returns (types met, free groups left); none met stands for success. Otherwise ``s.queue`` holds the types met,
     which overfill their alive hosts. The search goes from the open type and from the free groups, about the same
-    work each. ``number``: of this search in the lane, uint32.
+    work each: breadth first, or, on a ring, straight towards the nearest free group. ``number``: of this search in
+    the lane, uint32.
     """
     apart()
-    redundancy = hosts.shape[1]
+    groups, redundancy = hosts.shape
     s.queue[0] = start
-    head = 0
-    tail = 1
-    back_head = 0
-    back_tail = frees
-    listed = False
+    s.next[0] = start
+    head, tail, top = 0, 1, 1  # in s.queue, and on a ring the top of s.next
+    back_head, back_tail = 0, frees
+    target = np.int64(-1)
     work = 0
     while head < tail:
-        # No branches on whether a host is alive or met before: every second one would be mispredicted.
-        t = s.queue[head]
-        head += 1
-        fresh = 0
+        if ring and top == 0:
+            break
+        if ring:
+            top -= 1
+            t = s.next[top]
+        else:
+            t = s.queue[head]
+            head += 1
+        work += redundancy
+        first = tail
         for entry in range(redundancy):
             h = hosts[t, entry]
-            s.place[h] = entry if s.seen[h] < number else s.place[h]
-            s.fresh[fresh] = h
-            fresh += np.int64(s.seen[h] < number)
-        work += redundancy * (fresh + 1)
-        for i in range(fresh):
-            h = s.fresh[i]
+            if s.seen[h] >= number:
+                continue
             s.seen[h] = number
             s.shard[h] = t
+            s.place[h] = entry
             if s.back[h] >= number:
                 return 0, _meet(hosts, stacks, depth, start, h, frees, s)
+            work += redundancy
             for place in range(redundancy):
                 other = stacks[h, place]
                 s.queue[tail] = other
                 tail += np.int64(np.int64(s.state[other]) & _HELD == _DONE + place)
-        if not listed:
-            for i in range(frees):
-                s.groups[i] = s.free[i]
-            listed = True
-        while work > 0 and back_head < back_tail:
+        if target < 0:
+            target = _start_at_free(ring, groups, start, frees, s)
+        if ring:
+            top = _push(target, groups, first, tail, top, s)
+        while work > 0 and back_head < back_tail and (not ring or back_head < _AROUND):
             g = s.groups[back_head]
             back_head += 1
             work -= redundancy
@@ -167,28 +213,38 @@ def _augment(hosts, stacks, depth, start, frees, number, s):
 
 
 @njit
-def _raise(hosts, ages, bound, lane, met, frees, s):
-    """The least bound at which one more host of the ``met`` types in ``s.queue`` is alive; and the free groups."""
-    raised = np.int64(0xFFFF)
+def _raise(hosts, stacks, ages, bound, lane, depth, start, met, frees, s):
+    """Let one more host of the ``met`` types in ``s.queue`` live, and give ``start`` a group by way of it.
+
+    Returns (the least bound at which one does, free groups).
+    """
+    raised = np.int64(0x10000)
+    revived = np.int64(0)
     for i in range(met):
+        t = s.queue[i]
         for entry in range(hosts.shape[1]):
-            age = np.int64(ages[LANES * np.int64(hosts[s.queue[i], entry]) + lane])
-            if age >= bound:
-                raised = min(raised, age + 1)
+            h = np.int64(hosts[t, entry])
+            age = np.int64(ages[LANES * h + lane])
+            if bound <= age < raised - 1:
+                raised = age + 1
+                revived = h
+                s.shard[h] = t
+                s.place[h] = entry
     for g in range(hosts.shape[0]):
         if bound <= np.int64(ages[LANES * g + lane]) < raised:
             s.seen[g] = np.uint32(0)
             s.back[g] = _ALWAYS
             s.free[frees] = g
             frees += 1
-    return raised, frees
+    return raised, _meet(hosts, stacks, depth, start, revived, frees, s)
 
 
 @njit
-def complete16(hosts, stacks, ages, bounds, depth, types, free, lanes, s):
+def complete16(hosts, stacks, ring, ages, bounds, depth, types, free, lanes, s):
     """Assign the types that the sweep left open, in the ``lanes`` (bit mask).
 
     ``bounds`` (uint16[16]) are raised, in lanes without an assignment, to the least at which there is one.
+    ``ring``: types and the groups that host them have numbers close to each other, 0 next to N - 1.
     """
     apart()
     done = splat16(DONE)
@@ -210,11 +266,10 @@ def complete16(hosts, stacks, ages, bounds, depth, types, free, lanes, s):
         for i in range(waiting):
             if (np.int64(s.open[1, i]) >> lane) & 1 == 0:
                 continue
-            while True:
-                number += 1
-                met, frees = _augment(hosts, stacks, depth, s.open[0, i], frees, np.uint32(number), s)
-                if met == 0:
-                    break
-                # These types overfill their alive hosts at this bound and at all up to the next dead host.
-                bound, frees = _raise(hosts, ages, bound, lane, met, frees, s)
+            number += 1
+            start = np.int64(s.open[0, i])
+            met, frees = _augment(hosts, stacks, ring, depth, start, frees, np.uint32(number), s)
+            if met > 0:
+                # They overfill their alive hosts at this bound and at all up to their next dead host.
+                bound, frees = _raise(hosts, stacks, ages, bound, lane, depth, start, met, frees, s)
         bounds[lane] = np.uint16(bound)

@@ -11,7 +11,7 @@ from .stacks_lanes import LANES, bounds_of_count, count_alive, draw_ages, rank_a
 from .stacks_paths import complete16, new_search
 from .stacks_sweep import sweep16
 
-TABLE, ARCS, BLOCKS = 0, 1, 2  # which method finds the least depth
+TABLE, ARCS, BLOCKS, RING = 0, 1, 2, 3  # which method finds the least depth; RING: a table of short offsets
 _ALL = (1 << LANES) - 1
 
 
@@ -64,7 +64,7 @@ def _rows(kind, hosts, stacks, ages, rows, wipe, bounds, alive, edge, types, fre
             raise_by_walk(ages, groups, redundancy, depth, bounds)
         else:
             sweep16(hosts, stacks, ages, bounds, depth, types, free, places)
-            complete16(hosts, stacks, ages, bounds, depth, types, free, active, search)
+            complete16(hosts, stacks, kind == RING, ages, bounds, depth, types, free, active, search)
         count_alive(ages, groups, bounds, alive, edge)
         for lane in range(LANES):
             if (active >> lane) & 1 == 0:

@@ -41,16 +41,19 @@ def sweep16(hosts, stacks, ages, bounds, depth, types, free, places):
     for g in range(groups):
         alive = tally_below(zero, load16(ages, LANES * g), bound)
         last = highest  # the depth-th smallest urgency, found by so many passes of a bubble sort
+        here = zero
         if depth == 2:
             first = highest
             for place in range(redundancy):
-                urgency = load16(types, LANES * np.int64(stacks[g, place])) | splat16(np.uint16(place))
+                urgency = load16(types, LANES * np.int64(stacks[g, place])) | here
+                here = here + one
                 last = umin(last, umax(first, urgency))
                 first = umin(first, urgency)
         elif depth == 3:
             first = second = highest
             for place in range(redundancy):
-                urgency = load16(types, LANES * np.int64(stacks[g, place])) | splat16(np.uint16(place))
+                urgency = load16(types, LANES * np.int64(stacks[g, place])) | here
+                here = here + one
                 higher = umax(first, urgency)
                 first = umin(first, urgency)
                 last = umin(last, umax(second, higher))
@@ -58,7 +61,8 @@ def sweep16(hosts, stacks, ages, bounds, depth, types, free, places):
         elif depth == 4:
             first = second = third = highest
             for place in range(redundancy):
-                urgency = load16(types, LANES * np.int64(stacks[g, place])) | splat16(np.uint16(place))
+                urgency = load16(types, LANES * np.int64(stacks[g, place])) | here
+                here = here + one
                 higher = umax(first, urgency)
                 first = umin(first, urgency)
                 urgency = umax(second, higher)
@@ -67,7 +71,8 @@ def sweep16(hosts, stacks, ages, bounds, depth, types, free, places):
                 third = umin(third, urgency)
         else:
             for place in range(redundancy):
-                urgency = load16(types, LANES * np.int64(stacks[g, place])) | splat16(np.uint16(place))
+                urgency = load16(types, LANES * np.int64(stacks[g, place])) | here
+                here = here + one
                 store(places, LANES * place, umax(last, urgency))
                 last = umin(last, urgency)
             for _ in range(1, depth):
@@ -79,13 +84,14 @@ def sweep16(hosts, stacks, ages, bounds, depth, types, free, places):
         limit = umin(last + one, done) * alive
         passed = less * alive
         load = zero
+        here = zero
         for place in range(redundancy):
             row = LANES * np.int64(stacks[g, place])
-            here = splat16(np.uint16(place))
             state = load16(types, row)
             taken = tally_below(zero, state | here, limit)
             load = load + taken
             store(types, row, (state + passed) | (taken * (done | here)))
+            here = here + one
         free[g] = mask_below(load, most * alive)
         if stacks[g, redundancy - 1] == groups:
             store(types, LANES * groups, splat16(_NOBODY))
