@@ -23,7 +23,10 @@ def extensions():
         # -ffp-contract=off: fused multiply-adds would round differently from the Numba kernels
         extra_compile_args=["-O3", "-ffp-contract=off"],
     )
-    return cythonize([extension], language_level=3)
+    built = cythonize([extension], language_level=3)
+    for each in built:  # cythonize makes new objects and forgets this
+        each.optional = True
+    return built
 
 
 setup(ext_modules=extensions())

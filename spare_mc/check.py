@@ -73,13 +73,13 @@ def check_all(results, alpha=ALPHA):
 
     Returns
     -------
-    list of Verdict, in the order of the points; nothing for a point without patterns
+    list of Verdict, in the order of the points; nothing for a point of which nothing was counted
     """
     plans = [(result, _tests(result)) for result in results]
     threshold = alpha / max(1, sum(len(tests) for _, tests in plans))
     verdicts = []
     for result, tests in plans:
-        if pattern_tally(result) is None:
+        if not any(tally.total for tally in result.tallies.values()):
             continue
         wrong = what_is_wrong(result)
         message = wrong or "counts are possible and add up"
@@ -87,7 +87,8 @@ def check_all(results, alpha=ALPHA):
             Verdict(result.id, "counts", "certain", None, None, None, None, wrong is None, message)
         )
         verdicts += [test(threshold) for test in tests]
-        verdicts += _distances(result)
+        if pattern_tally(result) is not None:
+            verdicts += _distances(result)
     return verdicts
 
 

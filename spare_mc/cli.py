@@ -33,6 +33,16 @@ class Verbs(click.Group):
             return None
         return importlib.import_module(f"spare_mc.commands.{name}").command
 
+    def resolve_command(self, ctx, arguments):
+        try:
+            return super().resolve_command(ctx, arguments)
+        except click.UsageError:
+            import difflib
+
+            close = difflib.get_close_matches(arguments[0], VERBS, 1)
+            told = f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(VERBS)
+            raise click.UsageError(f"no verb {arguments[0]!r}; {told}") from None
+
     def format_commands(self, ctx, formatter):
         # The stock version imports every verb for its short help.
         with formatter.section("Verbs"):

@@ -3,6 +3,7 @@
 survival     share of trials alive after k failures, exact values and closed forms over it; below, the rare loss
 depth        mean least stack S*(k) against failures, with its bound c(k)
 reordering   moves and deciding phases against failures
+training     time-to-train and availability against redundancy
 tradeoff     failures endured against mean stack over families and redundancies, the undominated ringed
 """
 
@@ -35,6 +36,7 @@ KINDS = {
     "depth": plot_depth,
     "reordering": plot_reordering,
     "tradeoff": plot_tradeoff,
+    "training": plot_reproduction,
 }
 
 
@@ -43,7 +45,7 @@ def default_kind(results):
     counted = [measure for r in results for measure, tally in r.tallies.items() if tally.total]
     if counted.count("stacks") > 2:
         return "tradeoff"
-    for measure, kind in (("stacks", "depth"), ("reordering", "reordering")):
+    for measure, kind in (("training", "training"), ("stacks", "depth"), ("reordering", "reordering")):
         if measure in counted:
             return kind
     return "survival"

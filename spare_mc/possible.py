@@ -26,7 +26,29 @@ def what_is_wrong(result):
             wrong = _phases(tally)
         if wrong is not None:
             return f"{tally.measure}: {wrong}"
-    return _unlike(tallies)
+    training = result.tallies.get("training")
+    if training is not None and training.total:
+        wrong = _runs(training, result.parameters)
+        if wrong is not None:
+            return f"training: {wrong}"
+    return _unlike(tallies) if tallies else None
+
+
+def _runs(tally, parameters):
+    """What must hold in every training run: the parts are the wall time, a finished run committed its steps."""
+    from .kernels.training_settings import COLUMNS, PARTS
+
+    of = {name: tally.rows[:, i] for i, name in enumerate(COLUMNS)}
+    parts = sum(of[name] for name in PARTS)
+    off = np.flatnonzero(parts != of["wall"])
+    if len(off):
+        i = int(off[0])
+        return f"the parts of row {i} add up to {parts[i]:,} us, its wall time is {of['wall'][i]:,} us"
+    steps = parameters["training.steps"]
+    off = np.flatnonzero((of["finished"] == 1) & (of["committed"] != steps))
+    if len(off):
+        return f"row {off[0]} is finished with {of['committed'][off[0]]:,} committed steps, not {steps:,}"
+    return None
 
 
 def _fewest_hosts(parameters):

@@ -1,6 +1,7 @@
 """Progress of long work: a live line on a terminal, a plain line about every minute in a log."""
 
 import sys
+import threading
 import time
 from contextlib import contextmanager
 
@@ -40,12 +41,37 @@ def _plain():
     return show
 
 
+_PATIENCE = 3.0  # seconds without a first block, after which the wait is explained
+
+
 @contextmanager
 def reporter(quiet=False):
     """A progress callback for ``engine.run``; writes to standard error."""
     if quiet:
         yield _Callback()
-    elif not sys.stderr.isatty():
+        return
+    with _live() as callback:
+        timer = threading.Timer(_PATIENCE, _explain, (callback,))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield callback
+        finally:
+            timer.cancel()
+
+
+def _explain(callback):
+    if callback.last is None:
+        print(
+            "spare-mc: the first block is under way; kernels are compiled at first use, once on a machine",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+@contextmanager
+def _live():
+    if not sys.stderr.isatty():
         yield _Callback(_plain())
     else:
         from rich.console import Console

@@ -117,7 +117,9 @@ def _verdict_on_mu(result):
     mu = theory.mu(int(result.parameters["cluster.groups"]), int(result.parameters["layout.redundancy"]))
     off = found.mean / mu - 1
     compared = "more" if off >= 0 else "less"
-    return f"endures {abs(100 * off):.2g} % {compared} than the paper's closed form mu = {mu:,.2f} (wipe-out index)"
+    return (
+        f"the wipe-out index is {abs(100 * off):.2g} % {compared} than the paper's closed form mu = {mu:,.2f}"
+    )
 
 
 def print_results(results):
@@ -165,7 +167,9 @@ def _sweep_table(results):
     names = [name for name in _MAIN if any(name in r.estimates for r in results)]
     for name in names:
         unit = UNITS.get(name, "1")
-        table.add_column(_NAMES.get(name, name) + ("" if unit == "1" else f" [{unit}]"), justify="right")
+        # The backslash keeps the unit from being read as markup.
+        heading = _NAMES.get(name, name) + ("" if unit == "1" else f" \\[{unit}]")
+        table.add_column(heading, justify="right")
     endurance = "endurable_failures" in names
     if endurance:
         table.add_column("exact K", justify="right")
@@ -227,9 +231,14 @@ def print_footer(study, path, backend, threads, progress):
         done = "nothing was missing"
     else:
         added, what = last.done - last.before, "runs" if study.measures == ("training",) else "trials"
-        done = f"{added:,} {what} added in {last.elapsed:.2f} s ({number(added / max(last.elapsed, 1e-9), 3)} a second)"
+        done = f"{added:,} {what} added in {last.elapsed:.2f} s ({_rate(added, last.elapsed)} a second)"
     print(f"{done}; seed {study.seed}, backend {backend}, {threads} threads")
     print(f"results: {path}   (spare-mc show | check | plot {path})")
+
+
+def _rate(count, seconds):
+    rate = count / max(seconds, 1e-9)
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
 
 
 def print_plan(study, path, backend, threads, as_json=False):

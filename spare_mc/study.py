@@ -210,8 +210,8 @@ def of_layout(
     cluster = validated("cluster", {"groups": layout.groups, **(cluster or {})}, "cluster")
     asked = validated("study", {"seed": seed, "measure": [measure]}, "study")
     sampling = validated("sampling", {"trials": trials, "runs": runs, "confidence": confidence}, "sampling")
-    values = {"failures": failures or {}, "training": training or {}}
-    point = _point_of(layout, cluster, values, measure, (measure,))
+    training = validated("training", training or {}, "training")
+    point = _point_of(layout, cluster, {"failures": failures or {}}, measure, (measure,), training)
     return Study(
         name=f"{layout.kind}-n{layout.groups}-r{layout.redundancy}",
         seed=asked.seed,
@@ -226,6 +226,9 @@ def of_layout(
 def _point(values, label, measures):
     cluster = validated("cluster", values["cluster"], label)
     section = validated("layout", values["layout"], label)
+    training = validated("training", values["training"], label)
+    if section.redundancy is None and section.offsets is None and section.file is None:
+        raise UserError(f"{label}: layout.redundancy (--redundancy) is missing")
     if "kind" not in values["layout"] and (section.offsets is not None or section.file is not None):
         section = section.model_copy(update={"kind": "custom"})
     try:
@@ -239,16 +242,15 @@ def _point(values, label, measures):
         )
     except UserError as error:
         raise UserError(f"{label}: {error}") from None
-    return _point_of(layout, cluster, values, label, measures)
+    return _point_of(layout, cluster, values, label, measures, training)
 
 
-def _point_of(layout, cluster, values, label, measures):
+def _point_of(layout, cluster, values, label, measures, training):
     failures = _failures(values, cluster, label)
     parameters = {**_cluster(cluster, label), **layout_parameters(layout), **failures}
     if "training" in measures:  # elsewhere the keys change nothing, the identity included
         from .training_setup import resolved
 
-        training = validated("training", values["training"], label)
         parameters |= resolved(training, layout.groups, layout.redundancy, failures, label)
     return Point(parameters, layout)
 

@@ -107,7 +107,9 @@ class LayoutSection(Section):
 class Failures(Section):
     """[failures]: how long the groups last."""
 
-    law: Literal["exponential", "weibull"] = key("exponential", help="law of the lifetimes")
+    law: Literal["exponential", "weibull"] = key(
+        "exponential", help="law of the lifetimes: exponential or weibull"
+    )
     shape: Positive | None = key(help="Weibull shape; below 1 the hazard falls with age")
     system_mtbf: Seconds | None = key(
         gt=0, help="mean time between failures of the full-strength system, seconds"
@@ -127,10 +129,10 @@ class Training(Section):
     """[training]: a training run, and the rules it goes by (see ``spare_mc.rules``)."""
 
     scheme: Literal["spare", "replication", "checkpoint-only"] = key(
-        "spare", help="what masks or repairs failures"
+        "spare", help="what masks failures: spare, replication or checkpoint-only"
     )
     rules: Literal["paper", "corrected"] = key(
-        "paper", help="rule set: the published simulator's, or without its conventions"
+        "paper", help="rule set: paper (the published simulator's) or corrected (without its conventions)"
     )
     steps: Count = key(10_000, ge=1, lt=2**31, help="optimizer steps to commit")
     stack_time: Seconds = key(64.0, gt=0, help="compute time of one stack, T_comp, seconds")

@@ -94,7 +94,7 @@ def _times(of, parameters, confidence):
     """Estimates of finished runs' times."""
     from .training_setup import failure_free_time
 
-    seconds = {name: _mean(of[name], confidence, 1e-6) for name in ("wall", *PARTS)}
+    seconds = {name: _mean(of[name], confidence, 1e-6, name == "waiting") for name in ("wall", *PARTS)}
     found = {"time_to_train_s": seconds["wall"]}
     for name, share in QUANTILES.items():
         found[f"time_to_train_s_{name}"] = quantile_interval(np.array(of["wall"]) * 1e-6, share, confidence)
@@ -116,9 +116,11 @@ def _times(of, parameters, confidence):
     return found
 
 
-def _mean(values, confidence, unit=1.0):
-    """Mean of integers, in a unit of so many."""
-    return _scaled(mean_interval(len(values), sum(values), sum(x * x for x in values), confidence), unit)
+def _mean(values, confidence, unit=1.0, negative=False):
+    """Mean of integers, in a unit of so many; its interval ends at 0 unless they can be negative."""
+    squares = sum(x * x for x in values)
+    within = (None if negative else 0.0, None)
+    return _scaled(mean_interval(len(values), sum(values), squares, confidence, within), unit)
 
 
 def _ratio(a, b, confidence, highest=1.0):

@@ -258,7 +258,7 @@ FLAGS = ("-N", 21, "-r", 4, "--system-mtbf", 3000, "--steps", 100, "--checkpoint
 
 
 def test_verbs_print_and_draw(tmp_path, capsys):
-    status, out, _ = spare_mc(capsys, "timeline", *FLAGS, "-o", tmp_path / "run.png")
+    status, out, _ = spare_mc(capsys, "timeline", *FLAGS, "--events", "all", "-o", tmp_path / "run.png")
     assert (
         status == 0 and "saved at 9 committed steps" in out and (tmp_path / "run.png").stat().st_size > 5000
     )
@@ -297,3 +297,18 @@ def test_a_life_step_by_step(tmp_path, capsys):
     for bad in ({"batch": 0}, {"batch": 14}, {"trial": -1}, {"seed": 2**64}):
         with pytest.raises(UserError, match=next(iter(bad))):
             lives.life(layout, **bad)
+
+
+def test_check_finds_runs_that_do_not_add_up(tmp_path, capsys):
+    from spare_mc.check import check_all
+
+    path = tmp_path / "runs.h5"
+    results = api.run(SMALL, path)
+    (verdict,) = check_all(results)
+    assert verdict.passed and verdict.kind == "certain"
+    assert spare_mc(capsys, "check", path)[0] == 0
+    status, out, _ = spare_mc(capsys, "plot", path, "-o", tmp_path / "runs.png")
+    assert status == 0 and (tmp_path / "runs.png").stat().st_size > 5000
+    results[0].tallies["training"].rows[2, 0] += 1
+    (verdict,) = check_all(results)
+    assert not verdict.passed and "row 2" in verdict.message

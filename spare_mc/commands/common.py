@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 
 import click
 
@@ -25,10 +24,12 @@ def _finite(value):
 
 
 def console():
-    """A rich console for standard output; wide when it is not a terminal, so that tables are not cut."""
+    """A rich console for standard output, wide enough for every table: a narrow terminal wraps, no digit is cut."""
+    import shutil
+
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else 160, highlight=False, soft_wrap=False)
+    return Console(width=max(160, shutil.get_terminal_size().columns), highlight=False)
 
 
 def number(value, digits=6):

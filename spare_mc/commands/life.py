@@ -53,4 +53,4 @@ def command(study, trial, batch, stacks, output, as_json, **flags):
     if output:
         plots.plot_life(events, layout, output)
         if not as_json:
-            print(output)
+            print(f"picture: {output}")

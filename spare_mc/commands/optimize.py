@@ -101,11 +101,11 @@ def _print(asked, settings, rounds):
     keys = [k for k in report.varying([s.result for s in settings]) if k != "training.checkpoint_period"]
     headings = [
         *(k.split(".")[1] for k in keys),
-        "checkpoint [s]",
+        "checkpoint \\[s]",
         "runs",
-        "time-to-train [d]",
+        "time-to-train \\[days]",
         "ratio",
-        "slower than best [%]",
+        "slower than best \\[%]",
     ]
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)

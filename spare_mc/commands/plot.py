@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-KINDS = ("survival", "depth", "reordering", "tradeoff")
+KINDS = ("survival", "depth", "reordering", "tradeoff", "training")
 
 
 @click.command("plot", short_help="pictures of results files")
@@ -13,7 +13,8 @@ KINDS = ("survival", "depth", "reordering", "tradeoff")
     "--kind",
     type=click.Choice(KINDS),
     help="survival: share alive after k failures, exact and closed form over it. depth: least stack against failures. "
-    "reordering: moves and phase shares. tradeoff: failures endured against mean stack. Default: what the file holds.",
+    "reordering: moves and phase shares. tradeoff: failures endured against mean stack. "
+    "training: time-to-train and availability against r. Default: what the file holds.",
 )
 @click.option(
     "-o", "--output", metavar="PICTURE", help=".png, .svg or .pdf; default: the file's name with .png."
@@ -25,4 +26,4 @@ def command(files, kind, output):
     results = [point for file in files for point in store.read(file).points]
     path = output or str(Path(files[0]).with_suffix(".png"))
     plots.plot(results, path, kind)
-    print(path)
+    print(f"picture: {path}")

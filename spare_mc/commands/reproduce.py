@@ -96,7 +96,7 @@ def _print(comparisons, results):
             title_justify="left", title_style="bold", box=None, pad_edge=False,
         )  # fmt: skip
         for heading in (
-            "r", "time-to-train [d]", "published", "deviation", "std errors", "ratio", "S_bar/A*", "availability",
+            "r", "time-to-train \\[days]", "published", "deviation", "std errors", "ratio", "S_bar/A*", "availability",
             "published", "restarts", "published",
         ):  # fmt: skip
             table.add_column(heading, justify="right", no_wrap=True)

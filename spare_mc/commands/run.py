@@ -2,7 +2,7 @@
 
 import click
 
-from spare_mc.study_model import SWEPT, flags_of, keys
+from spare_mc.study_model import flags_of, keys
 
 from .common import flag_value, json_option
 
@@ -27,9 +27,8 @@ def _option(dotted, field):
     if field.annotation is bool:
         positive = names[0].removeprefix("--")
         return click.option(f"--{positive}/--no-{positive}", parameter, default=None, help=field.description)
-    swept = dotted.split(".")[0] in SWEPT and dotted not in ("layout.offsets", "layout.file")
-    text = field.description + (" (a comma-separated list sweeps)" if swept else "")
-    return click.option(*names, parameter, metavar=dotted.split(".")[1].upper(), default=None, help=text)
+    metavar = dotted.split(".")[1].upper()
+    return click.option(*names, parameter, metavar=metavar, default=None, help=field.description)
 
 
 def overrides_of(values):
@@ -61,7 +60,7 @@ def command(study, output, backend, threads, quiet, dry_run, as_json, **flags):
     """Simulate STUDY: a TOML file, a preset (paper-200, paper-600, paper-1000), or flags alone.
 
     Results go to an HDF5 file. Running the same command again resumes it: totals asked for are totals in the file, and
-    no trial is counted twice. Any study key is also a flag.
+    no trial is counted twice. Any study key is also a flag; a comma-separated list sweeps it, but for --offsets.
 
     \b
     spare-mc run paper-600

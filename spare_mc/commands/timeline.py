@@ -17,10 +17,16 @@ from .run import overrides_of, study_flags
     show_default=True,
     help="Number of the run.",
 )
-@click.option("--steps-too", is_flag=True, help="Print every committed step as well.")
+@click.option(
+    "--events",
+    type=click.Choice(("restarts", "all", "steps")),
+    default="restarts",
+    show_default=True,
+    help="What to print: restarts; all failures, reorders, saves and restarts; or every committed step as well.",
+)
 @click.option("-o", "--output", metavar="PICTURE", help="Draw the run: .png, .svg or .pdf.")
 @json_option
-def command(study, number, steps_too, output, as_json, **flags):
+def command(study, number, events, output, as_json, **flags):
     """Print what happens in one training run: failures, reorders, saves, restarts, with the time of each, and what the
     wall time was spent on.
 
@@ -47,12 +53,12 @@ def command(study, number, steps_too, output, as_json, **flags):
         print_json(found.as_json())
         return
     out = console()
-    for event in found.events:
-        if steps_too or event.kind != "step":
+    for event in sorted(found.events, key=lambda event: event.time):
+        if events == "steps" or event.kind == "restart" or (events == "all" and event.kind != "step"):
             print(timeline.as_text(event))
     _print_parts(out, found)
     if output:
-        print(output)
+        print(f"picture: {output}")
 
 
 def _print_parts(out, found):
