@@ -99,15 +99,11 @@ def _compute(reg, real, group, saver):
     spend(reg, CHECKPOINT, release - undelayed)
 
 
-@device
+@hot
 def _enqueue(reg, group, g):
-    """Group g has been found and waits to be handled: QUEUE holds the pending groups, the lowest-numbered last."""
+    """Group g has been found and waits to be handled; QUEUE counts those who wait among 32 groups each."""
     group[STATUS, g] = PENDING
-    at = reg[PENDING_COUNT]
-    while at > 0 and group[QUEUE, at - 1] < g:
-        group[QUEUE, at] = group[QUEUE, at - 1]
-        at -= 1
-    group[QUEUE, at] = g
+    group[QUEUE, g >> 5] += 1
     reg[PENDING_COUNT] += 1
 
 
@@ -115,7 +111,13 @@ def _enqueue(reg, group, g):
 def _handle_lowest(reg, group, living):
     """Take the lowest-numbered pending group out of its block; returns whether the block still lives."""
     reg[PENDING_COUNT] -= 1
-    g = group[QUEUE, reg[PENDING_COUNT]]
+    chunk = 0
+    while group[QUEUE, chunk] == 0:
+        chunk += 1
+    group[QUEUE, chunk] -= 1
+    g = chunk << 5
+    while group[STATUS, g] != PENDING:
+        g += 1
     group[STATUS, g] = FOUND
     block = g // reg[REDUNDANCY] if reg[PLACEMENT] == CONSECUTIVE else g % living.shape[0]
     living[block] -= 1
@@ -138,7 +140,7 @@ def _settle(reg, group, living):
 
 
 @device
-def _begin_life(reg, living):
+def _begin_life(reg, group, living):
     """All groups of every block alive, none pending."""
     n, r, blocks = reg[GROUPS], reg[REDUNDANCY], living.shape[0]
     for block in range(blocks):
@@ -146,6 +148,8 @@ def _begin_life(reg, living):
             living[block] = min(r, n - block * r)
         else:
             living[block] = (n - block + blocks - 1) // blocks
+    for chunk in range((n + 31) >> 5):
+        group[QUEUE, chunk] = 0
     reg[PENDING_COUNT] = 0
     reg[FIRST_ALIVE] = 0
 
@@ -179,7 +183,7 @@ def run_replication(reg, real, group, living, intervals, width, first, rows):
     for i in range(rows.shape[0]):
         open_book(reg, first + i)
         start(reg, real, group)
-        _begin_life(reg, living)
+        _begin_life(reg, group, living)
         saver = np.int64(-1)
         while goes_on(reg):
             begin_step(reg)
@@ -191,7 +195,7 @@ def run_replication(reg, real, group, living, intervals, width, first, rows):
                 _enqueue(reg, group, group[OUT, found])
             if not _settle(reg, group, living):
                 roll_back(reg, restart(reg, real, group))
-                _begin_life(reg, living)
+                _begin_life(reg, group, living)
             elif commit(reg, intervals, width, r):
                 saver = _save_by_first(reg, real, group)
         close_book(reg, rows[i])

@@ -83,7 +83,7 @@ SLOWEST_KEPT, SINGLE_KEPT, SHAPE, SCALE = 0, BLOCK, 2 * BLOCK, 2 * BLOCK + 1
 
 # group: DUE next failure [us]; DRAWN intervals drawn; STATUS; LINK next in its bucket; HEAD first of each bucket;
 # SOON alive groups due before EDGE, by time then number; OUT groups found failed since the last restart;
-# QUEUE those of them not handled yet (replication), the lowest-numbered last.
+# QUEUE how many of 32 groups each are found and not handled yet (replication).
 DUE, DRAWN, STATUS, LINK, HEAD, SOON, OUT, QUEUE = range(8)
 
 # STATUS: FOUND failed; HIT by the system clock, not found yet; PENDING: found, not handled (replication)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from spare_mc.kernels import reference
 
 from spare_mc import agreement, exact
 from spare_mc.check import check, check_all
+from spare_mc.kernels import reference
 from spare_mc.layouts import Layout
 from spare_mc.results import PointResult
 from spare_mc.study import layout_parameters

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching, min_weight_full_bipartite_matching
-from spare_mc.kernels import controller, reference, reference_reorder, reorder
 
+from spare_mc.kernels import controller, reference, reference_reorder, reorder
 from spare_mc.layouts import Layout
 
 SEED = 20260727

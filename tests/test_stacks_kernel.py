@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
+
 from spare_mc.kernels import reference, reference_stacks, stacks
 from spare_mc.kernels.philox import pattern_keys, split64
 from spare_mc.layouts import Layout

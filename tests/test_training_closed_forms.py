@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 from scipy.special import ndtri
+from training_tools import S, column, paper_settings, plan, rows
+
 from spare_mc.kernels import jitter, training
 from spare_mc.kernels.training_settings import BACKGROUND, FRESH, PER_STACK, SAVER, SYSTEM
-from training_tools import S, column, paper_settings, plan, rows
 
 NO_FAILURES = 1e30
 

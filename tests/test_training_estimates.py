@@ -5,9 +5,9 @@ from math import comb, sqrt
 
 import numpy as np
 import pytest
-from spare_mc.kernels.training_settings import COLUMNS, PARTS, columns
 
 from spare_mc import estimates, intervals
+from spare_mc.kernels.training_settings import COLUMNS, PARTS, columns
 from spare_mc.results import PointResult
 from spare_mc.tallies import Tally
 from spare_mc.training_estimates import PARTS as DESCRIBED

@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from training_tools import S, column, paper_settings, rows
+
 from spare_mc.kernels import training
 from spare_mc.kernels.reference_training import training_row
 from spare_mc.kernels.training_settings import (
@@ -25,8 +27,6 @@ from spare_mc.kernels.training_settings import (
     WEIBULL,
     Settings,
 )
-from training_tools import S, column, paper_settings, rows
-
 from spare_mc.layouts import Layout
 
 

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
+
 from spare_mc.kernels import training
 from spare_mc.kernels.training_settings import (
     BLOCKING,
@@ -19,7 +20,6 @@ from spare_mc.kernels.training_settings import (
     WEIBULL,
     Settings,
 )
-
 from spare_mc.layouts import Layout
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
