@@ -9,7 +9,7 @@ GROUPS, KIND, SPAN, WIDTH, ROWS, THRESHOLD, LOOK, NUMBERS = range(8)
 CIRCULANT, PARTITION, TABLE = range(3)  # the values of KIND
 LANES, SINGLE, BITS = range(3)  # ways to compute: 16 trials side by side; one; a bit per group and trial
 
-_SINGLE_FROM = 8192  # groups; measured: below, 16 trials side by side stay in the level-2 cache
+_SINGLE_FROM = 6000  # groups; measured: below, 16 trials side by side stay in the level-2 cache
 _BITS_FROM = 256
 _EXPECTED = 8  # types expected to be lost below a plan's threshold: none is in one trial of 3,000
 

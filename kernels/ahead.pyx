@@ -1,0 +1,435 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Survival compiled at install: no just-in-time start-up, the answers of ``survival`` to the bit.
+
+The steps are those of ``patterns``, ``wipeout`` and ``survival``, described there, as loops over 16 lanes that a C
+compiler turns into vectors. Keys are kept as their upper half less 32,768: the baseline x86-64 has maxima and
+comparisons of signed 16-bit lanes only.
+"""
+
+import numpy as np
+
+from .survival_plan import plan
+
+from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+__all__ = ["endurable", "pattern_keys", "plan"]
+
+cdef extern from "ahead_lanes.h" nogil:
+    ctypedef struct spare_schedule:
+        pass
+    ctypedef struct spare_trials:
+        pass
+    void spare_schedule_keys(spare_schedule* keys, uint32_t k0, uint32_t k1)
+    void spare_start_trials(spare_trials* part, uint64_t trial, uint32_t k0)
+    void spare_draw_of_trials(
+        int16_t* out, const spare_trials* part, uint64_t draw, uint64_t high, const spare_schedule* keys)
+    void spare_draws_packed(int16_t* out, uint64_t draw, uint64_t trial, const spare_schedule* keys)
+    void spare_draws_full(uint32_t* out, uint64_t draw, uint64_t trial, const spare_schedule* keys)
+    ctypedef struct spare_lanes:
+        pass
+    spare_lanes spare_load(const int16_t* start)
+    void spare_store(int16_t* to, spare_lanes v)
+    spare_lanes spare_splat(int16_t x)
+    spare_lanes spare_max(spare_lanes a, spare_lanes b)
+    spare_lanes spare_min(spare_lanes a, spare_lanes b)
+    spare_lanes spare_tally_below(spare_lanes tally, spare_lanes a, spare_lanes b)
+    spare_lanes spare_tally_equal(spare_lanes tally, spare_lanes a, spare_lanes b)
+    uint32_t spare_mask_below(spare_lanes a, spare_lanes b)
+    uint32_t spare_mask_equal(spare_lanes a, spare_lanes b)
+
+# a plan's numbers, kinds and ways, in the order of survival_plan
+cdef enum:
+    GROUPS, KIND, SPAN, WIDTH, ROWS, THRESHOLD, LOOK, NUMBERS
+cdef enum:
+    CIRCULANT, PARTITION, TABLE
+cdef enum:
+    LANES, SINGLE, BITS
+
+cdef uint64_t LOW = 0xFFFFFFFF
+cdef uint64_t NEVER = 0xFFFFFFFFFFFFFFFF
+cdef int16_t TOP = 32767
+cdef enum:
+    FLUSH = 32767  # rows after which 16-bit tallies are emptied, before they can wrap
+
+
+# ---- keys ------------------------------------------------------------------------------------------------------
+
+
+cdef void trials16(int16_t[::1] keys, Py_ssize_t draws, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
+    cdef spare_schedule schedule
+    cdef spare_trials part
+    cdef Py_ssize_t draw
+    spare_schedule_keys(&schedule, k0, k1)
+    spare_start_trials(&part, trial, k0)
+    for draw in range(draws):
+        spare_draw_of_trials(&keys[64 * draw], &part, <uint64_t>draw, trial >> 32, &schedule)
+
+
+cdef void trial1(int16_t[::1] keys, Py_ssize_t draws, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
+    cdef spare_schedule schedule
+    cdef Py_ssize_t draw
+    spare_schedule_keys(&schedule, k0, k1)
+    for draw in range(0, draws, 16):
+        spare_draws_packed(&keys[4 * draw], <uint64_t>draw, trial, &schedule)
+
+
+def pattern_keys(uint32_t[::1] keys, uint32_t k0, uint32_t k1, uint64_t trial):
+    """Fill ``keys`` (uint32[N]) with the failure-order keys of one trial; see ``philox.pattern_keys``."""
+    cdef uint32_t[64] block
+    cdef spare_schedule schedule
+    cdef Py_ssize_t g, n = keys.shape[0], whole = n & ~63
+    with nogil:
+        spare_schedule_keys(&schedule, k0, k1)
+        for g in range(0, whole, 64):
+            spare_draws_full(&keys[g], <uint64_t>(g >> 2), trial, &schedule)
+        if whole < n:
+            spare_draws_full(block, <uint64_t>(whole >> 2), trial, &schedule)
+            memcpy(&keys[whole], block, (n - whole) * sizeof(uint32_t))
+
+
+cdef uint64_t rank(int64_t group, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
+    """(full key, group): the order in which groups fail."""
+    cdef uint32_t[64] block
+    cdef spare_schedule schedule
+    spare_schedule_keys(&schedule, k0, k1)
+    spare_draws_full(block, <uint64_t>(group >> 2), trial, &schedule)
+    return <uint64_t>block[group & 3] << 32 | <uint64_t>group
+
+
+# ---- the least over the types of the greatest host key -----------------------------------------------------------
+
+
+cdef void wrap(int16_t* keys, Py_ssize_t length, Py_ssize_t end) noexcept nogil:
+    cdef Py_ssize_t x
+    for x in range(length, end, 16):
+        spare_store(keys + x, spare_load(keys + x - length))
+
+
+cdef void fold(int16_t* target, const int16_t* keys, Py_ssize_t shift, Py_ssize_t length) noexcept nogil:
+    cdef spare_lanes a, b
+    cdef Py_ssize_t x
+    for x in range(0, length, 16):
+        a = spare_max(spare_load(keys + x), spare_load(keys + x + shift))
+        b = spare_max(spare_load(keys + x + 2 * shift), spare_load(keys + x + 3 * shift))
+        spare_store(target + x, spare_max(a, b))
+
+
+cdef void least_window(
+    const int16_t* keys, Py_ssize_t length, Py_ssize_t stride, const int64_t[::1] shifts, int16_t* best
+) noexcept nogil:
+    cdef spare_lanes a, b, c, d, least = spare_splat(TOP)
+    cdef const int16_t* at
+    cdef Py_ssize_t x, j, place, count = shifts.shape[0]
+    for x in range(0, length, 64):
+        at = keys + x + stride * shifts[0]
+        a, b, c, d = spare_load(at), spare_load(at + 16), spare_load(at + 32), spare_load(at + 48)
+        place = 1
+        while place < count:
+            for j in range(place, min(place + 8, count)):
+                at = keys + x + stride * shifts[j]
+                a = spare_max(a, spare_load(at))
+                b = spare_max(b, spare_load(at + 16))
+                c = spare_max(c, spare_load(at + 32))
+                d = spare_max(d, spare_load(at + 48))
+            place += 8
+            if place + 8 <= count and not spare_mask_below(spare_min(spare_min(a, b), spare_min(c, d)), least):
+                break
+        least = spare_min(least, spare_min(spare_min(a, b), spare_min(c, d)))
+    spare_store(best, least)
+
+
+cdef inline spare_lanes row_maxima(const int16_t* keys, const uint32_t* hosts, Py_ssize_t width) noexcept nogil:
+    cdef spare_lanes a = spare_load(keys + 16 * <Py_ssize_t>hosts[0])
+    cdef Py_ssize_t j
+    for j in range(1, width):
+        a = spare_max(a, spare_load(keys + 16 * <Py_ssize_t>hosts[j]))
+    return a
+
+
+cdef void least_row(const int16_t* keys, const uint32_t[::1] hosts, Py_ssize_t width, int16_t* best) noexcept nogil:
+    cdef spare_lanes least = spare_splat(TOP)
+    cdef Py_ssize_t row = 0
+    while row < hosts.shape[0]:
+        least = spare_min(least, row_maxima(keys, &hosts[row], width))
+        row += width
+    spare_store(best, least)
+
+
+cdef void flag_early(
+    const int16_t* keys, Py_ssize_t groups, int16_t bound, uint64_t[::1] words, int shift) noexcept nogil:
+    """Set bit ``shift + i`` of ``words[g]`` where group g's key in trial i is below ``bound``."""
+    cdef spare_lanes level = spare_splat(bound)
+    cdef Py_ssize_t g
+    for g in range(groups):
+        words[g] |= <uint64_t>spare_mask_below(spare_load(keys + 16 * g), level) << shift
+
+
+cdef Py_ssize_t lost_rows(
+    const uint64_t[::1] words, const uint32_t[::1] hosts, Py_ssize_t width, Py_ssize_t look,
+    int32_t[::1] rows, uint64_t[::1] masks) noexcept nogil:
+    cdef Py_ssize_t row = 0, j, many = 0
+    cdef uint64_t word
+    while row < hosts.shape[0]:
+        word = words[hosts[row]]
+        for j in range(row + 1, row + look):
+            word &= words[hosts[j]]
+        if look < width and word:
+            for j in range(row + look, row + width):
+                word &= words[hosts[j]]
+        rows[many] = <int32_t>row
+        masks[many] = word
+        many += word != 0
+        row += width
+    return many
+
+
+cdef void least_listed(
+    const int16_t* keys, const uint32_t[::1] hosts, Py_ssize_t width, int32_t[::1] rows, uint64_t[::1] masks,
+    int shift, Py_ssize_t many, int16_t* best) noexcept nogil:
+    cdef spare_lanes least = spare_splat(TOP)
+    cdef Py_ssize_t i
+    for i in range(many):
+        if (masks[i] >> shift) & 0xFFFF:
+            least = spare_min(least, row_maxima(keys, &hosts[rows[i]], width))
+    spare_store(best, least)
+
+
+# ---- counts and ties -------------------------------------------------------------------------------------------
+
+
+cdef void count16(
+    const int16_t* keys, Py_ssize_t groups, const int16_t* best, int64_t* below, int64_t* equal) noexcept nogil:
+    cdef spare_lanes less, same, key, bound = spare_load(best)
+    cdef int16_t[16] part
+    cdef Py_ssize_t start = 0, g
+    cdef int lane
+    for lane in range(16):
+        below[lane] = equal[lane] = 0
+    while start < groups:
+        less = same = spare_splat(0)
+        for g in range(start, min(start + FLUSH, groups)):
+            key = spare_load(keys + 16 * g)
+            less = spare_tally_below(less, key, bound)
+            same = spare_tally_equal(same, key, bound)
+        spare_store(part, less)
+        for lane in range(16):
+            below[lane] += part[lane]
+        spare_store(part, same)
+        for lane in range(16):
+            equal[lane] += part[lane]
+        start += FLUSH
+
+
+cdef int64_t settle_tie(
+    const int64_t[::1] numbers, const int64_t[::1] places, const uint32_t[::1] hosts,
+    int32_t[::1] rows, Py_ssize_t many_rows, const int16_t* keys, Py_ssize_t stride, int lane, int16_t best,
+    const int32_t* tied, Py_ssize_t many, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
+    """How many of the groups tied at ``best`` fail before the one that wipes out; see ``wipeout.settle_tie``."""
+    cdef int64_t groups = numbers[GROUPS], kind = numbers[KIND], width = numbers[WIDTH], row, host, i, place
+    cdef int64_t types = many_rows if kind == TABLE else many if kind == PARTITION else many * width
+    cdef int64_t before = 0
+    cdef uint64_t wiping = NEVER, last
+    cdef int16_t key
+    for i in range(types):
+        if kind == TABLE:
+            row = rows[i] if rows.shape[0] > 0 else i * width
+        elif kind == PARTITION:
+            row = tied[i] // width * width
+        else:
+            row = tied[i // width] - places[i % width]
+        last = 0
+        for place in range(width):
+            if kind == CIRCULANT:
+                host = row + places[place]
+                host += groups if host < 0 else -groups if host >= groups else 0
+            else:
+                host = hosts[row + place]
+            key = keys[host * stride + lane]
+            if key > best:
+                last = NEVER
+                break
+            if key == best:
+                last = max(last, rank(host, k0, k1, trial))
+        wiping = min(wiping, last)
+    for i in range(many):
+        before += rank(tied[i], k0, k1, trial) < wiping
+    return before
+
+
+cdef int64_t settle(
+    const int64_t[::1] numbers, const int64_t[::1] places, const uint32_t[::1] hosts,
+    int32_t[::1] rows, Py_ssize_t many_rows, const int16_t* keys, Py_ssize_t stride, int lane, int16_t best,
+    int32_t[::1] tied, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
+    """List the tied groups, then :func:`settle_tie`."""
+    cdef spare_lanes bound = spare_splat(best)
+    cdef Py_ssize_t x, g, many = 0, size = numbers[GROUPS] * stride
+    cdef uint32_t mask
+    for x in range(0, size, 16):
+        # beyond the last group lie copies of others: masked out
+        mask = spare_mask_equal(spare_load(keys + x), bound) & (0xFFFF if x + 16 <= size else (1 << (size - x)) - 1)
+        if stride == 16:
+            mask &= 1 << lane
+        for g in range(16):
+            if not mask:
+                break
+            if mask & 1:
+                tied[many] = <int32_t>((x + g) // stride)
+                many += 1
+            mask >>= 1
+    return settle_tie(
+        numbers, places, hosts, rows, many_rows, keys, stride, lane, best, &tied[0], many, k0, k1, trial)
+
+
+# ---- blocks of trials --------------------------------------------------------------------------------------------
+
+
+cdef int side_by_side(uint64_t trial, Py_ssize_t left) noexcept nogil:
+    cdef uint64_t room = (<uint64_t>1 << 32) - (trial & LOW)
+    return <int>min(<uint64_t>min(16, left), room)
+
+
+cdef void finish(
+    const int64_t[::1] numbers, const int64_t[::1] places, const uint32_t[::1] hosts,
+    int32_t[::1] rows, Py_ssize_t many_rows, const int16_t* keys, const int16_t* best, int32_t[::1] tied,
+    uint32_t k0, uint32_t k1, uint64_t trial, int32_t[::1] out, Py_ssize_t done, int lanes) noexcept nogil:
+    cdef int64_t[16] below, equal
+    cdef int lane
+    count16(keys, numbers[GROUPS], best, below, equal)
+    for lane in range(lanes):
+        if equal[lane] > 1:
+            below[lane] += settle(
+                numbers, places, hosts, rows, many_rows, keys, 16, lane, best[lane], tied, k0, k1,
+                trial + <uint64_t>lane)
+        out[done + lane] = <int32_t>below[lane]
+
+
+cdef void run_lanes(
+    const int64_t[::1] numbers, const int64_t[::1] places, const int64_t[::1] steps, const int64_t[::1] shifts,
+    const uint32_t[::1] hosts, uint32_t k0, uint32_t k1, uint64_t first, int32_t[::1] out,
+    int16_t[::1] keys, int16_t[::1] folded, int32_t[::1] tied, int32_t[::1] rows) noexcept nogil:
+    cdef int16_t[16] best
+    cdef Py_ssize_t groups = numbers[GROUPS], length = (groups * 16 + 63) & ~63
+    cdef Py_ssize_t end = length + 16 * numbers[SPAN], left, i, done = 0
+    cdef const int16_t* source
+    cdef int lanes
+    while done < out.shape[0]:
+        lanes = side_by_side(first + <uint64_t>done, out.shape[0] - done)
+        trials16(keys, (groups + 3) >> 2, k0, k1, first + <uint64_t>done)
+        if numbers[KIND] == CIRCULANT:
+            wrap(&keys[0], 16 * groups, end)
+            source = &keys[0]
+            left = end
+            for i in range(steps.shape[0]):
+                left -= 48 * steps[i]
+                fold(&folded[0], source, 16 * steps[i], left)
+                source = &folded[0]
+            least_window(source, length, 16, shifts, best)
+        else:
+            least_row(&keys[0], hosts, numbers[WIDTH], best)
+        finish(numbers, places, hosts, rows, numbers[ROWS], &keys[0], best, tied, k0, k1, first + <uint64_t>done,
+               out, done, lanes)
+        done += lanes
+
+
+cdef void run_single(
+    const int64_t[::1] numbers, const int64_t[::1] places, const int64_t[::1] steps, const int64_t[::1] shifts,
+    const uint32_t[::1] hosts, uint32_t k0, uint32_t k1, uint64_t first, int32_t[::1] out,
+    int16_t[::1] keys, int16_t[::1] folded, int32_t[::1] tied, int32_t[::1] rows) noexcept nogil:
+    cdef int16_t[16] part
+    cdef int64_t[16] less, same
+    cdef int16_t best
+    cdef Py_ssize_t groups = numbers[GROUPS], length = (groups + 63) & ~63
+    cdef Py_ssize_t end = length + numbers[SPAN], left, i, g, below, equal, done
+    cdef const int16_t* source
+    cdef int lane
+    for done in range(out.shape[0]):
+        trial1(keys, length >> 2, k0, k1, first + <uint64_t>done)
+        wrap(&keys[0], groups, end)
+        source = &keys[0]
+        left = end
+        for i in range(steps.shape[0]):
+            left -= 3 * steps[i]
+            fold(&folded[0], source, steps[i], left)
+            source = &folded[0]
+        least_window(source, length, 1, shifts, part)
+        best = TOP
+        for lane in range(16):
+            best = min(best, part[lane])
+        for lane in range(16):
+            part[lane] = best
+        count16(&keys[0], groups >> 4, part, less, same)
+        below = equal = 0
+        for lane in range(16):
+            below += less[lane]
+            equal += same[lane]
+        for g in range(groups & ~15, groups):
+            below += keys[g] < best
+            equal += keys[g] == best
+        if equal > 1:
+            below += settle(
+                numbers, places, hosts, rows, 0, &keys[0], 1, 0, best, tied, k0, k1, first + <uint64_t>done)
+        out[done] = <int32_t>below
+
+
+cdef void run_bits(
+    const int64_t[::1] numbers, const int64_t[::1] places, const uint32_t[::1] hosts, uint32_t k0, uint32_t k1,
+    uint64_t first, int32_t[::1] out, int16_t[:, ::1] keys, uint64_t[::1] words, int32_t[::1] tied,
+    int32_t[::1] every, int32_t[::1] rows, uint64_t[::1] masks) noexcept nogil:
+    cdef int16_t[16] best
+    cdef int[4] lanes
+    cdef int16_t bound = <int16_t>(numbers[THRESHOLD] - 32768)
+    cdef Py_ssize_t groups = numbers[GROUPS], width = numbers[WIDTH], g, many, start, done = 0
+    cdef int b, lane, parts = <int>keys.shape[0]
+    cdef bint missed
+    while done < out.shape[0]:
+        start = done
+        for g in range(groups):
+            words[g] = 0
+        for b in range(parts):
+            lanes[b] = side_by_side(first + <uint64_t>done, out.shape[0] - done)
+            if lanes[b] > 0:
+                trials16(keys[b], (groups + 3) >> 2, k0, k1, first + <uint64_t>done)
+                flag_early(&keys[b, 0], groups, bound, words, 16 * b)
+            done += lanes[b]
+        many = lost_rows(words, hosts, width, numbers[LOOK], rows, masks)
+        for b in range(parts):
+            least_listed(&keys[b, 0], hosts, width, rows, masks, 16 * b, many, best)
+            missed = False
+            for lane in range(lanes[b]):
+                missed |= best[lane] >= bound
+            if missed:
+                least_row(&keys[b, 0], hosts, width, best)
+            if lanes[b] > 0:
+                finish(numbers, places, hosts, every if missed else rows, numbers[ROWS] if missed else many,
+                       &keys[b, 0], best, tied, k0, k1, first + <uint64_t>start, out, start, lanes[b])
+            start += lanes[b]
+
+
+def endurable(plan, seed, uint64_t first, int32_t[::1] out):
+    """Fill ``out`` (int32[count]) with the endurable failures of trials first, first + 1, ...: ``survival.endurable``.
+
+    Drops the GIL.
+    """
+    cdef int way = plan.way
+    cdef const int64_t[::1] numbers = plan.numbers, places = plan.places, steps = plan.steps, shifts = plan.shifts
+    cdef const uint32_t[::1] hosts = plan.hosts
+    cdef Py_ssize_t groups = numbers[GROUPS]
+    cdef uint32_t k0 = seed & 0xFFFFFFFF, k1 = (seed >> 32) & 0xFFFFFFFF
+    cdef Py_ssize_t size = ((groups + 3) >> 2) * 64
+    cdef Py_ssize_t end = (groups * (1 if way == SINGLE else 16) + 63 & ~63) + 64
+    end += numbers[SPAN] * (1 if way == SINGLE else 16)
+    cdef int16_t[:, ::1] keys = np.empty((4 if groups <= 131072 else 1, size) if way == BITS else (1, end), np.int16)
+    cdef int16_t[::1] folded = np.empty(end if steps.shape[0] > 0 else 1, np.int16)
+    cdef uint64_t[::1] words = np.empty(groups if way == BITS else 1, np.uint64)
+    cdef uint64_t[::1] masks = np.empty(numbers[ROWS] + 1 if way == BITS else 1, np.uint64)
+    cdef int32_t[::1] rows = np.empty(numbers[ROWS] + 1 if way == BITS else 1, np.int32)
+    cdef int32_t[::1] every = np.empty(0, np.int32)
+    cdef int32_t[::1] tied = np.empty(groups, np.int32)
+    with nogil:
+        if way == LANES:
+            run_lanes(numbers, places, steps, shifts, hosts, k0, k1, first, out, keys[0], folded, tied, every)
+        elif way == SINGLE:
+            run_single(numbers, places, steps, shifts, hosts, k0, k1, first, out, keys[0], folded, tied, every)
+        else:
+            run_bits(numbers, places, hosts, k0, k1, first, out, keys, words, tied, every, rows, masks)
