@@ -19,9 +19,6 @@ import numpy as np
 from .jit import njit
 from .lanes import load64, splat64, store, weave_high, weave_low
 
-GENERATOR = "philox4x32-10"
-GENERATOR_VERSION = 1  # raised when the meaning of a counter word or a conversion changes
-
 PURPOSE_PATTERN = 0  # 32-bit failure-order keys; group g's is word g & 3 of element g >> 2
 PURPOSE_CLOCK = 1  # failure clocks of training runs: element group, repetition renewal
 PURPOSE_JITTER = 2  # compute jitter of training runs

@@ -45,12 +45,18 @@ _PATIENCE = 3.0  # seconds without a first block, after which the wait is explai
 
 
 @contextmanager
-def reporter(quiet=False):
-    """A progress callback for ``engine.run``; writes to standard error."""
+def reporter(quiet=False, compiles=True):
+    """A progress callback for ``engine.run``; writes to standard error.
+
+    ``compiles``: whether the backend compiles at first use, so that a long wait for the first block is explained.
+    """
     if quiet:
         yield _Callback()
         return
     with _live() as callback:
+        if not compiles:
+            yield callback
+            return
         timer = threading.Timer(_PATIENCE, _explain, (callback,))
         timer.daemon = True
         timer.start()

@@ -79,7 +79,7 @@ def copy_of(tally):
 
 def of_study(study):
     """Empty contents for a study."""
-    from .kernels.philox import GENERATOR, GENERATOR_VERSION
+    from .kernels.generator import GENERATOR, GENERATOR_VERSION
 
     return Contents(
         name=study.name,

@@ -189,3 +189,16 @@ def test_files_that_are_not_ours_are_left_alone(results, tmp_path, capsys):
     assert results.read_bytes() == good
     left = {p.name for p in tmp_path.iterdir() if not p.name.endswith(".lock")}
     assert left == {"three.h5", *contents}
+
+
+def test_cython_runs_without_numba(tmp_path):
+    ahead = pytest.importorskip("spare_mc.kernels.ahead")
+    assert ahead.plan
+    probe = (
+        "import sys, spare_mc.cli\n"
+        f"arguments = ['run', '-N', '31', '-r', '3', '--trials', '100', '-o', {str(tmp_path / 'a.h5')!r}]\n"
+        "try: spare_mc.cli.main([*arguments, '--backend', 'cython'])\n"
+        "except SystemExit as stop: assert not stop.code, stop.code\n"
+        "assert 'numba' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", probe], check=True)

@@ -77,7 +77,7 @@ def command(study, output, backend, threads, quiet, dry_run, as_json, **flags):
     path = output or f"{asked.name}.h5"
     if dry_run:
         return report.print_plan(asked, path, chosen.name, threads, as_json)
-    with reporter(quiet or as_json) as progress:
+    with reporter(quiet or as_json, chosen.name == "numba") as progress:
         results = api.run(asked, path, backend=chosen.name, threads=threads, progress=progress)
     if as_json:
         report.print_results_json(results)
