@@ -2,8 +2,8 @@
 
     python bench/bench_training.py [--quick] [--table]
 
-Every figure is the best of several rounds in which all contenders take turns, so that a busy machine slows them
-alike; ratios are the figures to trust. ``--table`` adds the whole published table, 220 points of 16 runs, on two
+Every figure is CPU time, the best of several rounds in which all contenders take turns, so that a busy machine slows
+them alike; ratios are the figures to trust. ``--table`` adds the whole published table, 220 points of 16 runs, on two
 threads. Prints the tables of docs/training.md.
 """
 
@@ -49,13 +49,13 @@ def point(scheme, groups, redundancy, law="weibull", steps=10_000):
 
 
 def best_of(rounds, contenders):
-    """Least seconds of each contender, functions of no argument taking turns."""
+    """Least CPU seconds of each contender, functions of no argument taking turns."""
     best = dict.fromkeys(contenders, math.inf)
     for _ in range(rounds):
         for name, run in contenders.items():
-            begin = perf_counter()
+            begin = process_time()
             run()
-            best[name] = min(best[name], perf_counter() - begin)
+            best[name] = min(best[name], process_time() - begin)
     return best
 
 

@@ -7,6 +7,7 @@ Flat arrays, not tuples of arrays: a tuple is copied whole at every call, which 
 - ``group`` int64[rows, N]: what is known of each group, and lists of groups.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -111,6 +112,11 @@ def entry(function):
     return njit(**_LEAN)(function)
 
 
+@functools.lru_cache(4)
+def _logs(n):
+    return np.array([math.log(k) for k in range(1, n + 1)])
+
+
 def make_state(settings, scale, table, limit):
     """(reg, real, group) for runs of these settings, with room for ``limit`` events.
 
@@ -132,6 +138,5 @@ def make_state(settings, scale, table, limit):
     spread = stacks * one if s.jitter == PER_BLOCK else np.sqrt(stacks) * one
     kept = np.zeros(2 * BLOCK)
     reach = np.ceil(base + 8.5 * spread)
-    logs = [math.log(k) for k in range(1, n + 1)]
-    real = np.concatenate([kept, [s.shape], scale, base, spread, reach, logs, table])
+    real = np.concatenate([kept, [s.shape], scale, base, spread, reach, _logs(n), table])
     return reg, real, np.zeros((8, n), np.int64)
