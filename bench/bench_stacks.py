@@ -1,0 +1,142 @@
+"""Least stacks of whole trials against library matchings and plain Python, and over N and r.
+
+    python bench/bench_stacks.py [--quick] [--json FILE]
+
+One core. Ratios are the figures to trust: what is compared took turns in one run.
+"""
+
+import argparse
+
+import numpy as np
+from common import interleaved, save, table
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+from spare_mc.kernels import reference, stacks
+from spare_mc.layouts import Layout
+
+SEED = 1
+
+
+def kernel(layout, trials):
+    """A function that computes S*(k) of so many trials."""
+    plan = stacks.plan(layout.host_table(), layout.stack_table())
+    out = np.empty((trials, layout.redundancy), np.int32)
+    return lambda: stacks.capacity(plan, SEED, 0, out)
+
+
+def scipy_every_failure(layout):
+    """One trial with scipy's matching after every failure, slots of a group expanded to its depth."""
+    n, r = layout.groups, layout.redundancy
+    hosts, order = layout.host_table(), reference.failure_order(n, SEED, 0)
+    types = np.repeat(np.arange(n), r)
+
+    def run():
+        alive, depth = np.ones(n, bool), 1
+        for g in order:
+            alive[g] = False
+            while depth <= r:
+                keep = np.repeat(alive[hosts.ravel()], depth)
+                rows = np.repeat(types, depth)[keep]
+                slots = (hosts.ravel()[:, None] * depth + np.arange(depth)).ravel()[keep]
+                graph = csr_array((np.ones(len(rows), np.int8), (rows, slots)), shape=(n, n * depth))
+                if (maximum_bipartite_matching(graph, perm_type="column") >= 0).all():
+                    break
+                depth += 1
+            if depth > r:
+                return
+
+    return run
+
+
+def python_incremental(layout):
+    """One trial in plain Python: the types of a failed group are augmented, the depth grows when that fails."""
+    n, r = layout.groups, layout.redundancy
+    hosts = [layout.hosts(t).tolist() for t in range(n)]
+    order = reference.failure_order(n, SEED, 0)
+
+    def run():
+        held, of, alive, depth = [{t} for t in range(n)], list(range(n)), [True] * n, 1
+
+        def place(t, seen):
+            for g in hosts[t]:
+                if alive[g] and g not in seen:
+                    seen.add(g)
+                    if len(held[g]) < depth or any(move(other, g, seen) for other in list(held[g])):
+                        held[g].add(t)
+                        of[t] = g
+                        return True
+            return False
+
+        def move(other, g, seen):
+            if place(other, seen):
+                held[g].discard(other)
+                return True
+            return False
+
+        for g in order:
+            alive[g] = False
+            loose, held[g] = held[g], set()
+            for t in loose:
+                while not place(t, set()):
+                    depth += 1
+                    if depth > r:
+                        return
+
+    return run
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="seconds instead of minutes, with more noise")
+    parser.add_argument("--json", metavar="FILE", help="write the figures as JSON; - for standard output")
+    options = parser.parse_args()
+    seconds = 1.0 if options.quick else 6.0
+
+    columns = ("layout", "N", "r", "us a trial", "scipy / ours", "Python / ours")
+    rows = []
+    for layout in (
+        Layout.golomb(600, 9),
+        Layout.contiguous(600, 9),
+        Layout.golomb(600, 20),
+        Layout.contiguous(600, 20),
+    ):
+        trials = 256
+        times = interleaved(
+            {
+                "ours": kernel(layout, trials),
+                "scipy": scipy_every_failure(layout),
+                "python": python_incremental(layout),
+            },
+            seconds,
+        )
+        ours = times["ours"] / trials
+        rows.append(
+            [layout.kind, 600, layout.redundancy, 1e6 * ours, times["scipy"] / ours, times["python"] / ours]
+        )
+    table(
+        "The whole S* curve of a trial against matchings after every failure (targets: 60 and 30 us at r = 9)",
+        columns,
+        rows,
+    )
+    found = {"against": [dict(zip(columns, row, strict=True)) for row in rows]}
+
+    columns, rows = ("layout", "N", "r", "us a trial", "ns a group"), []
+    for n, r in ((200, 9), (600, 3), (600, 9), (600, 20), (1000, 9), (2000, 9), (5000, 9), (10_000, 9)):
+        for layout in (
+            Layout.golomb(n, r),
+            Layout.contiguous(n, r),
+            Layout.partition(n, r),
+            Layout.random(n, r),
+        ):
+            trials = max(16, 60_000 // n)
+            time = interleaved({"ours": kernel(layout, trials)}, seconds / 6)["ours"] / trials
+            rows.append([layout.kind, n, r, 1e6 * time, 1e9 * time / n])
+    table("Over N and r", columns, rows)
+    found["sizes"] = [dict(zip(columns, row, strict=True)) for row in rows]
+    if options.json:
+        save(options.json, found)
+
+
+if __name__ == "__main__":
+    main()
