@@ -224,43 +224,60 @@ cdef void count16(
 cdef int64_t settle_tie(
     const int64_t[::1] numbers, const int64_t[::1] places, const uint32_t[::1] hosts,
     int32_t[::1] rows, Py_ssize_t many_rows, const int16_t* keys, Py_ssize_t stride, int lane, int16_t best,
-    const int32_t* tied, Py_ssize_t many, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
+    const int32_t* tied, uint64_t* ranks, Py_ssize_t many, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
     """How many of the groups tied at ``best`` fail before the one that wipes out; see ``wipeout.settle_tie``."""
-    cdef int64_t groups = numbers[GROUPS], kind = numbers[KIND], width = numbers[WIDTH], row, host, i, place
-    cdef int64_t types = many_rows if kind == TABLE else many if kind == PARTITION else many * width
-    cdef int64_t before = 0
+    cdef int64_t groups = numbers[GROUPS], kind = numbers[KIND], width = numbers[WIDTH], row, host, place
+    cdef int64_t left, right, tie, other, i, before = 0
+    cdef bint runs = kind == CIRCULANT and numbers[SPAN] + 1 == width
     cdef uint64_t wiping = NEVER, last
     cdef int16_t key
-    for i in range(types):
-        if kind == TABLE:
-            row = rows[i] if rows.shape[0] > 0 else i * width
-        elif kind == PARTITION:
-            row = tied[i] // width * width
-        else:
-            row = tied[i // width] - places[i % width]
-        last = 0
-        for place in range(width):
-            if kind == CIRCULANT:
-                host = row + places[place]
-                host += groups if host < 0 else -groups if host >= groups else 0
+    for tie in range(many):
+        ranks[tie] = rank(tied[tie], k0, k1, trial)
+    for tie in range(1 if kind == TABLE else many):
+        if runs:
+            # contiguous windows around the group that hold no key above best
+            left = right = 0
+            while left < width - 1 and keys[(tied[tie] - left - 1 + groups) % groups * stride + lane] <= best:
+                left += 1
+            while right < width - 1 and keys[(tied[tie] + right + 1) % groups * stride + lane] <= best:
+                right += 1
+            for row in range(tied[tie] - left, tied[tie] + right + 2 - width):
+                last = 0
+                for other in range(many):
+                    if (tied[other] - row + groups) % groups < width:
+                        last = max(last, ranks[other])
+                wiping = min(wiping, last)
+            continue
+        for i in range(many_rows if kind == TABLE else 1 if kind == PARTITION else width):
+            if kind == TABLE:
+                row = rows[i] if rows.shape[0] > 0 else i * width
+            elif kind == PARTITION:
+                row = tied[tie] // width * width
             else:
-                host = hosts[row + place]
-            key = keys[host * stride + lane]
-            if key > best:
-                last = NEVER
-                break
-            if key == best:
-                last = max(last, rank(host, k0, k1, trial))
-        wiping = min(wiping, last)
-    for i in range(many):
-        before += rank(tied[i], k0, k1, trial) < wiping
+                row = tied[tie] - places[i]
+            last = 0
+            for place in range(width):
+                if kind == CIRCULANT:
+                    host = row + places[place]
+                    host += groups if host < 0 else -groups if host >= groups else 0
+                else:
+                    host = hosts[row + place]
+                key = keys[host * stride + lane]
+                if key > best:
+                    last = NEVER
+                    break
+                if key == best:
+                    last = max(last, rank(host, k0, k1, trial))
+            wiping = min(wiping, last)
+    for tie in range(many):
+        before += ranks[tie] < wiping
     return before
 
 
 cdef int64_t settle(
     const int64_t[::1] numbers, const int64_t[::1] places, const uint32_t[::1] hosts,
     int32_t[::1] rows, Py_ssize_t many_rows, const int16_t* keys, Py_ssize_t stride, int lane, int16_t best,
-    int32_t[::1] tied, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
+    int32_t[::1] tied, uint64_t[::1] ranks, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
     """List the tied groups, then :func:`settle_tie`."""
     cdef spare_lanes bound = spare_splat(best)
     cdef Py_ssize_t x, g, many = 0, size = numbers[GROUPS] * stride
@@ -278,7 +295,7 @@ cdef int64_t settle(
                 many += 1
             mask >>= 1
     return settle_tie(
-        numbers, places, hosts, rows, many_rows, keys, stride, lane, best, &tied[0], many, k0, k1, trial)
+        numbers, places, hosts, rows, many_rows, keys, stride, lane, best, &tied[0], &ranks[0], many, k0, k1, trial)
 
 
 # ---- blocks of trials --------------------------------------------------------------------------------------------
@@ -291,7 +308,7 @@ cdef int side_by_side(uint64_t trial, Py_ssize_t left) noexcept nogil:
 
 cdef void finish(
     const int64_t[::1] numbers, const int64_t[::1] places, const uint32_t[::1] hosts,
-    int32_t[::1] rows, Py_ssize_t many_rows, const int16_t* keys, const int16_t* best, int32_t[::1] tied,
+    int32_t[::1] rows, Py_ssize_t many_rows, const int16_t* keys, const int16_t* best, int32_t[::1] tied, uint64_t[::1] ranks,
     uint32_t k0, uint32_t k1, uint64_t trial, int32_t[::1] out, Py_ssize_t done, int lanes) noexcept nogil:
     cdef int64_t[16] below, equal
     cdef int lane
@@ -299,7 +316,7 @@ cdef void finish(
     for lane in range(lanes):
         if equal[lane] > 1:
             below[lane] += settle(
-                numbers, places, hosts, rows, many_rows, keys, 16, lane, best[lane], tied, k0, k1,
+                numbers, places, hosts, rows, many_rows, keys, 16, lane, best[lane], tied, ranks, k0, k1,
                 trial + <uint64_t>lane)
         out[done + lane] = <int32_t>below[lane]
 
@@ -307,7 +324,8 @@ cdef void finish(
 cdef void run_lanes(
     const int64_t[::1] numbers, const int64_t[::1] places, const int64_t[::1] steps, const int64_t[::1] shifts,
     const uint32_t[::1] hosts, uint32_t k0, uint32_t k1, uint64_t first, int32_t[::1] out,
-    int16_t[::1] keys, int16_t[::1] folded, int32_t[::1] tied, int32_t[::1] rows) noexcept nogil:
+    int16_t[::1] keys, int16_t[::1] folded, int32_t[::1] tied, uint64_t[::1] ranks,
+    int32_t[::1] rows) noexcept nogil:
     cdef int16_t[16] best
     cdef Py_ssize_t groups = numbers[GROUPS], length = (groups * 16 + 63) & ~63
     cdef Py_ssize_t end = length + 16 * numbers[SPAN], left, i, done = 0
@@ -327,7 +345,7 @@ cdef void run_lanes(
             least_window(source, length, 16, shifts, best)
         else:
             least_row(&keys[0], hosts, numbers[WIDTH], best)
-        finish(numbers, places, hosts, rows, numbers[ROWS], &keys[0], best, tied, k0, k1, first + <uint64_t>done,
+        finish(numbers, places, hosts, rows, numbers[ROWS], &keys[0], best, tied, ranks, k0, k1, first + <uint64_t>done,
                out, done, lanes)
         done += lanes
 
@@ -335,7 +353,8 @@ cdef void run_lanes(
 cdef void run_single(
     const int64_t[::1] numbers, const int64_t[::1] places, const int64_t[::1] steps, const int64_t[::1] shifts,
     const uint32_t[::1] hosts, uint32_t k0, uint32_t k1, uint64_t first, int32_t[::1] out,
-    int16_t[::1] keys, int16_t[::1] folded, int32_t[::1] tied, int32_t[::1] rows) noexcept nogil:
+    int16_t[::1] keys, int16_t[::1] folded, int32_t[::1] tied, uint64_t[::1] ranks,
+    int32_t[::1] rows) noexcept nogil:
     cdef int16_t[16] part
     cdef int64_t[16] less, same
     cdef int16_t best
@@ -368,13 +387,13 @@ cdef void run_single(
             equal += keys[g] == best
         if equal > 1:
             below += settle(
-                numbers, places, hosts, rows, 0, &keys[0], 1, 0, best, tied, k0, k1, first + <uint64_t>done)
+                numbers, places, hosts, rows, 0, &keys[0], 1, 0, best, tied, ranks, k0, k1, first + <uint64_t>done)
         out[done] = <int32_t>below
 
 
 cdef void run_bits(
     const int64_t[::1] numbers, const int64_t[::1] places, const uint32_t[::1] hosts, uint32_t k0, uint32_t k1,
-    uint64_t first, int32_t[::1] out, int16_t[:, ::1] keys, uint64_t[::1] words, int32_t[::1] tied,
+    uint64_t first, int32_t[::1] out, int16_t[:, ::1] keys, uint64_t[::1] words, int32_t[::1] tied, uint64_t[::1] ranks,
     int32_t[::1] every, int32_t[::1] rows, uint64_t[::1] masks) noexcept nogil:
     cdef int16_t[16] best
     cdef int[4] lanes
@@ -402,7 +421,7 @@ cdef void run_bits(
                 least_row(&keys[b, 0], hosts, width, best)
             if lanes[b] > 0:
                 finish(numbers, places, hosts, every if missed else rows, numbers[ROWS] if missed else many,
-                       &keys[b, 0], best, tied, k0, k1, first + <uint64_t>start, out, start, lanes[b])
+                       &keys[b, 0], best, tied, ranks, k0, k1, first + <uint64_t>start, out, start, lanes[b])
             start += lanes[b]
 
 
@@ -426,10 +445,11 @@ def endurable(plan, seed, uint64_t first, int32_t[::1] out):
     cdef int32_t[::1] rows = np.empty(numbers[ROWS] + 1 if way == BITS else 1, np.int32)
     cdef int32_t[::1] every = np.empty(0, np.int32)
     cdef int32_t[::1] tied = np.empty(groups, np.int32)
+    cdef uint64_t[::1] ranks = np.empty(groups, np.uint64)
     with nogil:
         if way == LANES:
-            run_lanes(numbers, places, steps, shifts, hosts, k0, k1, first, out, keys[0], folded, tied, every)
+            run_lanes(numbers, places, steps, shifts, hosts, k0, k1, first, out, keys[0], folded, tied, ranks, every)
         elif way == SINGLE:
-            run_single(numbers, places, steps, shifts, hosts, k0, k1, first, out, keys[0], folded, tied, every)
+            run_single(numbers, places, steps, shifts, hosts, k0, k1, first, out, keys[0], folded, tied, ranks, every)
         else:
-            run_bits(numbers, places, hosts, k0, k1, first, out, keys, words, tied, every, rows, masks)
+            run_bits(numbers, places, hosts, k0, k1, first, out, keys, words, tied, ranks, every, rows, masks)

@@ -4,7 +4,8 @@ A key array is flat uint16, ``stride`` trials side by side: element ``g * stride
 g's key in trial ``lane``. So shifting by whole groups keeps the lanes, and any layout is a stream of vector
 maxima; ``stride`` is 16 (a vector spans the trials) or 1 (a vector spans 16 groups of one trial).
 
-Flat arrays and plain numbers only: Numba compiles tuples of arrays several times slower.
+Flat arrays and plain numbers only: Numba compiles tuples of arrays several times slower. Indices of inner loops are
+unsigned: signed ones cost three instructions each to allow for negative ones.
 """
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from .jit import njit
 from .lanes import load16, mask_below, mask_equal, splat16, store, tally_below, tally_equal, umax, umin
 from .patterns import group_key
-from .survival_plan import CIRCULANT, GROUPS, KIND, PARTITION, TABLE, WIDTH
+from .survival_plan import CIRCULANT, GROUPS, KIND, PARTITION, SPAN, TABLE, WIDTH
 
 _TOP, _ZERO, _ONE = np.uint16(65535), np.uint16(0), np.uint16(1)
 _32 = np.uint64(32)
@@ -51,7 +52,7 @@ def least_window(keys, length, stride, shifts, best):
         place = 1
         while place < count:
             for j in range(place, min(place + 8, count)):
-                at = x + stride * shifts[j]
+                at = x + stride * shifts[np.uint64(j)]
                 a, b = umax(a, load16(keys, at)), umax(b, load16(keys, at + 16))
                 c, d = umax(c, load16(keys, at + 32)), umax(d, load16(keys, at + 48))
             place += 8
@@ -66,11 +67,11 @@ def least_row(keys, hosts, width, best, at):
     """The same for a table, 16 trials side by side; ``hosts``: uint32[rows * width]; into ``best[at : at + 16]``."""
     least = splat16(_TOP)
     for row in range(0, hosts.shape[0], width):
-        a = load16(keys, np.int64(hosts[row]) << 4)
+        a = load16(keys, np.int64(hosts[np.uint64(row)]) << 4)
         place = 1
         while place < width:
             for j in range(row + place, row + min(place + 8, width)):
-                a = umax(a, load16(keys, np.int64(hosts[j]) << 4))
+                a = umax(a, load16(keys, np.int64(hosts[np.uint64(j)]) << 4))
             place += 8
             if place + 8 <= width and mask_below(a, least) == 0:
                 break
@@ -96,12 +97,12 @@ def lost_rows(words, hosts, width, look, rows, masks):
     none = words[0] ^ words[0]
     many = 0
     for row in range(0, hosts.shape[0], width):
-        word = words[hosts[row]]
+        word = words[hosts[np.uint64(row)]]
         for place in range(row + 1, row + look):
-            word &= words[hosts[place]]
+            word &= words[hosts[np.uint64(place)]]
         if look < width and word != none:
             for place in range(row + look, row + width):
-                word &= words[hosts[place]]
+                word &= words[hosts[np.uint64(place)]]
         rows[many] = row
         masks[many] = word
         many += np.int64(word != none)  # not a branch: it would be guessed wrong too often
@@ -119,9 +120,9 @@ def least_listed(keys, hosts, width, rows, flags, at, step, many, best, start):
         found += np.int64(flags[at + i * step] != _ZERO)
     for i in range(found):
         row = np.int64(mine[i])
-        a = load16(keys, np.int64(hosts[row]) << 4)
+        a = load16(keys, np.int64(hosts[np.uint64(row)]) << 4)
         for place in range(row + 1, row + width):
-            a = umax(a, load16(keys, np.int64(hosts[place]) << 4))
+            a = umax(a, load16(keys, np.int64(hosts[np.uint64(place)]) << 4))
         least = umin(least, a)
     store(best, start, least)
 
@@ -195,11 +196,22 @@ def count1(keys, groups, best, tied):
     return below, many
 
 
-@njit
-def _rank(group, full, at, k0, k1, trial):
-    """(full key, group) as one uint64: the order in which groups fail."""
-    key = full[at] if full.shape[0] > 0 else group_key(group, k0, k1, trial)
-    return np.uint64(key) << _32 | np.uint64(group)
+@njit(error_model="numpy")
+def _first_window(keys, stride, lane, groups, width, best, tied, start, ranks, tie):
+    """The least, over the contiguous windows with a tied group and no key above ``best``, of the last rank in them."""
+    group, before, after = np.int64(tied[start + tie]), 0, 0
+    while before < width - 1 and keys[(group - before - 1) % groups * stride + lane] <= best:
+        before += 1
+    while after < width - 1 and keys[(group + after + 1) % groups * stride + lane] <= best:
+        after += 1
+    first = _NEVER
+    for x in range(group - before, group + after + 2 - width):
+        last = np.uint64(0)
+        for other in range(ranks.shape[0]):
+            if (np.int64(tied[start + other]) - x) % groups < width:
+                last = max(last, ranks[other])
+        first = min(first, last)
+    return first
 
 
 @njit(error_model="numpy")
@@ -213,31 +225,43 @@ def settle_tie(
     ``offset + g * stride + lane``, or empty to draw those needed.
     """
     groups, kind, width = numbers[GROUPS], numbers[KIND], numbers[WIDTH]
-    types = many_rows if kind == TABLE else many if kind == PARTITION else many * width
+    ranks = np.empty(many, np.uint64)
+    for tie in range(many):
+        group = np.int64(tied[start + tie])
+        at = offset + group * stride + lane
+        key = full[at] if full.shape[0] > 0 else group_key(group, k0, k1, trial)
+        ranks[tie] = np.uint64(key) << _32 | np.uint64(group)
     wiping = _NEVER
-    for i in range(types):
-        if kind == TABLE:
-            row = np.int64(rows[i]) if rows.shape[0] > 0 else i * width
-        elif kind == PARTITION:
-            row = np.int64(tied[start + i]) // width * width
-        else:
-            row = np.int64(tied[start + i // width]) - places[i % width]
-        last = np.uint64(0)
-        for place in range(width):
-            if kind == CIRCULANT:
-                host = row + places[place]
-                host += groups if host < 0 else -groups if host >= groups else 0
+    for tie in range(1 if kind == TABLE else many):
+        if kind == CIRCULANT and numbers[SPAN] + 1 == width:
+            wiping = min(
+                wiping, _first_window(keys, stride, lane, groups, width, best, tied, start, ranks, tie)
+            )
+            continue
+        for i in range(many_rows if kind == TABLE else 1 if kind == PARTITION else width):
+            if kind == TABLE:
+                row = np.int64(rows[i]) if rows.shape[0] > 0 else i * width
+            elif kind == PARTITION:
+                row = np.int64(tied[start + tie]) // width * width
             else:
-                host = np.int64(hosts[row + place])
-            at = host * stride + lane
-            if keys[at] > best:
-                last = _NEVER
-                break
-            if keys[at] == best:
-                last = max(last, _rank(host, full, offset + at, k0, k1, trial))
-        wiping = min(wiping, last)
+                row = np.int64(tied[start + tie]) - places[i]
+            last = np.uint64(0)
+            for place in range(width):
+                if kind == CIRCULANT:
+                    host = row + places[place]
+                    host += groups if host < 0 else -groups if host >= groups else 0
+                else:
+                    host = np.int64(hosts[row + place])
+                key16 = keys[host * stride + lane]
+                if key16 > best:
+                    last = _NEVER
+                    break
+                if key16 == best:
+                    for other in range(many):
+                        if np.int64(tied[start + other]) == host:
+                            last = max(last, ranks[other])
+            wiping = min(wiping, last)
     before = 0
-    for i in range(start, start + many):
-        group = np.int64(tied[i])
-        before += np.int64(_rank(group, full, offset + group * stride + lane, k0, k1, trial) < wiping)
+    for tie in range(many):
+        before += np.int64(ranks[tie] < wiping)
     return before
