@@ -56,29 +56,35 @@ def python_incremental(layout):
     order = reference.failure_order(n, SEED, 0)
 
     def run():
-        held, of, alive, depth = [{t} for t in range(n)], list(range(n)), [True] * n, 1
+        held, alive, depth = [{t} for t in range(n)], [True] * n, 1
 
-        def place(t, seen):
-            for g in hosts[t]:
-                if alive[g] and g not in seen:
-                    seen.add(g)
-                    if len(held[g]) < depth or any(move(other, g, seen) for other in list(held[g])):
-                        held[g].add(t)
-                        of[t] = g
-                        return True
-            return False
-
-        def move(other, g, seen):
-            if place(other, seen):
-                held[g].discard(other)
-                return True
+        def place(t):
+            """Breadth-first search for a group with a free slot, then everything on the way moves along."""
+            queue, came, reached = [t], {t: None}, {}
+            for u in queue:
+                for g in hosts[u]:
+                    if not alive[g] or g in reached:
+                        continue
+                    reached[g] = u
+                    if len(held[g]) < depth:
+                        while True:
+                            mover = reached[g]
+                            held[g].add(mover)
+                            left = came[mover]
+                            if left is None:
+                                return True
+                            held[left].discard(mover)
+                            g = left
+                    for other in held[g]:
+                        came[other] = g
+                        queue.append(other)
             return False
 
         for g in order:
             alive[g] = False
             loose, held[g] = held[g], set()
             for t in loose:
-                while not place(t, set()):
+                while not place(t):
                     depth += 1
                     if depth > r:
                         return
