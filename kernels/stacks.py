@@ -12,7 +12,7 @@ from .matching import lower_by_matching, new_work
 from .philox import split64
 from .stacks_arcs import lower_by_walk
 from .stacks_blocks import lower_by_blocks
-from .stacks_rows import ARCS, BLOCKS, RING, TABLE, rows_by_lanes
+from .stacks_rows import ARCS, BLOCKS, RING, TABLE, rows_by_lanes, rows_of_blocks
 from .stacks_single import rows_one_by_one
 from .stacks_sweep import MAX_REDUNDANCY
 
@@ -98,8 +98,11 @@ def capacity(plan, seed, first, out):
     """
     k0, k1 = split64(seed)
     if plan.hosts16.shape[0] > 0:
-        tables = plan.hosts16, plan.stacks16, plan.starts
-        rows_by_lanes(plan.kind, *tables, np.uint64(k0), np.uint64(k1), np.uint64(first), out)
+        key = np.uint64(k0), np.uint64(k1)
+        if plan.kind == BLOCKS:
+            rows_of_blocks(plan.starts, plan.hosts.shape[0], *key, np.uint64(first), out)
+        else:
+            rows_by_lanes(plan.kind, plan.hosts16, plan.stacks16, *key, np.uint64(first), out)
     else:
         tables = plan.hosts, plan.stacks, plan.starts
         rows_one_by_one(plan.kind, *tables, _NONE, k0, k1, np.uint64(first), out)

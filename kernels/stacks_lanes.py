@@ -12,10 +12,11 @@ from .apart import apart
 from .jit import njit
 from .lanes import load16, splat16, store, tally_below, tally_equal, umax, umin
 from .patterns import trials16
-from .philox import pattern_keys
+from .philox import PURPOSE_PATTERN, philox
 
 LANES = 16
 _NEVER = np.uint16(0xFFFF)
+_PURPOSE = np.uint32(PURPOSE_PATTERN << 24)
 
 
 @njit
@@ -40,7 +41,11 @@ def rank_ages(ages, groups, lane, keys, order, k0, k1, trial):
     first, keeps equal keys in the order of their groups.
     """
     apart()
-    pattern_keys(keys, np.uint32(k0), np.uint32(k1), trial)
+    low, high = np.uint32(trial & np.uint64(0xFFFFFFFF)), np.uint32(trial >> np.uint64(32))
+    for draw in range((groups + 3) >> 2):
+        words = philox(np.uint32(draw), _PURPOSE, low, high, np.uint32(k0), np.uint32(k1))
+        for g in range(4 * draw, min(4 * draw + 4, groups)):
+            keys[g] = words[g & 3]
     for g in range(groups):
         order[0, g] = g  # np.arange costs seconds of compilation
     source, target = 0, 1
