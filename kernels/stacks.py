@@ -9,15 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .matching import lower_by_matching, new_work
-from .philox import split64
-from .stacks_arcs import lower_by_walk
-from .stacks_blocks import lower_by_blocks
+from .philox import pattern_keys, split64
 from .stacks_rows import ARCS, BLOCKS, RING, TABLE, rows_by_lanes, rows_of_blocks
-from .stacks_single import rows_one_by_one
+from .stacks_single import lowering, rows_of_keys
 from .stacks_sweep import MAX_REDUNDANCY
 
 _MAX_GROUPS = 0xFFFE  # places in a failure order that 16 bits can tell apart, with one to spare
-_NONE = np.empty((0, 0), np.uint32)
 
 
 class Plan(NamedTuple):
@@ -97,23 +94,27 @@ def capacity(plan, seed, first, out):
     out[i, r-1] is the number of endurable failures.
     """
     k0, k1 = split64(seed)
-    if plan.hosts16.shape[0] > 0:
-        key = np.uint64(k0), np.uint64(k1)
-        if plan.kind == BLOCKS:
-            rows_of_blocks(plan.starts, plan.hosts.shape[0], *key, np.uint64(first), out)
-        else:
-            rows_by_lanes(plan.kind, plan.hosts16, plan.stacks16, *key, np.uint64(first), out)
+    groups = plan.hosts.shape[0]
+    if plan.hosts16.shape[0] == 0:
+        rows_of_keys(plan, (_keys(groups, k0, k1, first + i) for i in range(out.shape[0])), out)
+    elif plan.kind == BLOCKS:
+        rows_of_blocks(plan.starts, groups, np.uint64(k0), np.uint64(k1), np.uint64(first), out)
     else:
-        tables = plan.hosts, plan.stacks, plan.starts
-        rows_one_by_one(plan.kind, *tables, _NONE, k0, k1, np.uint64(first), out)
+        key = np.uint64(k0), np.uint64(k1)
+        rows_by_lanes(plan.kind, plan.hosts16, plan.stacks16, *key, np.uint64(first), out)
+
+
+def _keys(groups, k0, k1, trial):
+    keys = np.empty(groups, np.uint32)
+    pattern_keys(keys, k0, k1, np.uint64(trial))
+    return keys
 
 
 def capacity_of_keys(plan, keys):
     """The rows of :func:`capacity` (int32[count, r]) for given failure-order keys (uint32[count, N])."""
-    keys = np.ascontiguousarray(keys, np.uint32)
+    keys = np.asarray(keys, np.uint32)
     out = np.empty((keys.shape[0], plan.hosts.shape[1]), np.int32)
-    zero = np.uint32(0)
-    rows_one_by_one(plan.kind, plan.hosts, plan.stacks, plan.starts, keys, zero, zero, np.uint64(0), out)
+    rows_of_keys(plan, keys, out)
     return out
 
 
@@ -122,22 +123,14 @@ def least_depth(plan, alive):
 
     ``alive``: bool[N].
     """
-    groups, redundancy = plan.hosts.shape
     values = np.append(alive, False).astype(np.uint32)
     if not values[plan.hosts].any(axis=1).all():
         return 0
-    depth = -(-groups // int(values.sum()))
-    while True:
-        if plan.kind == ARCS:
-            threshold = lower_by_walk(values, redundancy, np.int64(1), depth)
-        elif plan.kind == BLOCKS:
-            threshold = lower_by_blocks(plan.starts, values, np.int64(1), depth)
-        else:
-            work = new_work(groups, redundancy)
-            threshold = lower_by_matching(plan.stacks, plan.hosts, values, np.int64(1), depth, work)
-        if threshold == 1:
-            return depth
+    lower = lowering(plan)
+    depth = -(-plan.hosts.shape[0] // int(values.sum()))
+    while lower(values, np.int64(1), depth) < 1:
         depth += 1
+    return depth
 
 
 def assignment(plan, alive, depth):

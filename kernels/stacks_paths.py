@@ -54,6 +54,7 @@ def _enter_lane(ages, bound, types, free, lane, box, marks):
 @njit
 def _meet(hosts, stacks, depth, start, meeting, frees, box, marks):
     """Move types along the path from ``start`` over group ``meeting`` to a free one; returns how many remain free."""
+    apart()
     redundancy = hosts.shape[1]
     end = meeting
     if marks[_BACK, meeting]:
@@ -85,9 +86,9 @@ def _meet(hosts, stacks, depth, start, meeting, frees, box, marks):
 
 @njit
 def _away(a, b, groups):
-    """How far two numbers are apart on a ring of so many."""
-    apart_by = abs(np.int64(a) - np.int64(b))
-    return min(apart_by, groups - apart_by)
+    """How far two numbers are from each other on a ring of so many."""
+    distance = abs(np.int64(a) - np.int64(b))
+    return min(distance, groups - distance)
 
 
 @njit
@@ -134,7 +135,7 @@ def _augment(hosts, stacks, ring, depth, start, frees, number, box, marks):
     box[_QUEUE, 0] = start
     box[_NEXT, 0] = start
     head, tail, top = np.int64(0), np.int64(1), np.int64(1)  # of the queue, and on a ring of the stack
-    back_head, back_tail = 0, frees
+    back_head, back_tail = np.int64(0), np.int64(frees)
     target = np.int64(-1)
     work = 0
     while head < tail:

@@ -123,7 +123,7 @@ def rows_of_blocks(starts, groups, k0, k1, first, out):
         count = load_batch(progress, again, ages, groups, k0, k1, first, keys, order, scratch)
         if count == 0:
             break
-        undecided = 0
+        undecided = np.int64(0)
         bounds_by_blocks(starts, ages, redundancy, bounds, members)
         for depth in range(redundancy, 1, -1):
             changed = depth == redundancy
