@@ -179,6 +179,17 @@ def test_large_layouts_against_sorting(backend, kind, groups, trials):
         assert found[i] == _by_sorting(rows, keys)
 
 
+@pytest.mark.skipif(INTERPRETED, reason="takes minutes uncompiled")
+def test_counts_beyond_16_bits(backend):
+    groups, block = 200_003, 20
+    rows = np.minimum(np.arange(0, groups, block)[:, None] + np.arange(block), groups - 1)
+    found = cases.computed(backend, survival.plan(groups, block, block=block), 7, 2)
+    keys = np.empty(groups, np.uint32)
+    for i in range(2):
+        philox.pattern_keys(keys, *philox.split64(cases.SEED), np.uint64(7 + i))
+        assert found[i] == _by_sorting(rows, keys) > 65_535
+
+
 @pytest.mark.skipif(INTERPRETED, reason="nothing to compile")
 def test_a_miss_of_the_threshold_costs_time_only(monkeypatch):
     """Tables first look below a threshold; set so low that most trials find nothing there, all must still agree."""
