@@ -12,7 +12,8 @@ from common import interleaved, save, table
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from spare_mc.kernels import reference, stacks
+from spare_mc.kernels import reference, stacks, stacks_lanes, stacks_paths, stacks_sweep
+from spare_mc.kernels.philox import split64
 from spare_mc.layouts import Layout
 
 SEED = 1
@@ -92,6 +93,77 @@ def python_incremental(layout):
     return run
 
 
+def stages(layout, seconds, batches=32):
+    """Microseconds a trial of the steps of a layout that needs matchings, each called from Python batch by batch.
+
+    The depths and the lanes that need them are found out first, so that every step has the work of a real run.
+    """
+    n, r = layout.groups, layout.redundancy
+    plan = stacks.plan(layout.host_table(), layout.stack_table())
+    rows = np.empty((stacks_lanes.LANES * batches, r), np.int32)
+    stacks.capacity(plan, SEED, 0, rows)
+    key = tuple(np.uint64(word) for word in split64(SEED))
+    lanes = np.uint16(0) * np.arange(stacks_lanes.LANES, dtype=np.uint16)
+    wipe, bounds, alive, edge = lanes.copy(), lanes.copy(), lanes.copy(), lanes.copy()
+    scratch = np.empty(32, np.uint64)
+    types, free = np.empty(stacks_lanes.LANES * (n + 1), np.uint16), np.zeros(n + 1, np.uint16)
+    places = np.empty(stacks_lanes.LANES * r, np.uint16)
+    box, marks = stacks_paths.new_box(n)
+    ages = [np.empty(stacks_lanes.LANES * (n + 4), np.uint16) for _ in range(batches)]
+    depths = []  # (ages, count of groups alive at the bound or None, start bounds, depth, lanes)
+    for batch, drawn in enumerate(ages):
+        stacks_lanes.draw_ages(drawn, n, *key, np.uint64(stacks_lanes.LANES * batch), scratch)
+        stacks_lanes.wipe_out_bounds(plan.hosts16, drawn, wipe)
+        known = rows[stacks_lanes.LANES * batch :][: stacks_lanes.LANES]
+        for depth in range(2, r + 1):
+            active = np.flatnonzero(known[:, depth - 2] < known[:, -1])
+            if not active.size:
+                break
+            fewest = -(-n // depth)
+            tight = (known[:, -1] > n - fewest).any()
+            if tight:
+                stacks_lanes.bounds_of_count(drawn, n, fewest, bounds)
+            start = np.maximum(bounds, wipe) if tight else wipe.copy()
+            depths.append((drawn, fewest if tight else None, start, np.int64(depth), int(sum(1 << active))))
+
+    def draw():
+        for batch, drawn in enumerate(ages):
+            stacks_lanes.draw_ages(drawn, n, *key, np.uint64(stacks_lanes.LANES * batch), scratch)
+
+    def wipe_out():
+        for drawn in ages:
+            stacks_lanes.wipe_out_bounds(plan.hosts16, drawn, wipe)
+            stacks_lanes.count_alive(drawn, n, wipe, alive, edge)
+
+    def count():
+        for drawn, fewest, start, _, _ in depths:
+            if fewest is not None:
+                stacks_lanes.bounds_of_count(drawn, n, fewest, bounds)
+            stacks_lanes.count_alive(drawn, n, start, alive, edge)
+
+    def sweep():
+        for drawn, _, start, depth, _ in depths:
+            stacks_sweep.sweep16(plan.hosts16, plan.stacks16, drawn, start, depth, types, free, places)
+
+    def sweep_and_paths():
+        ring = plan.kind == stacks.RING
+        for drawn, _, start, depth, active in depths:
+            table, bounds[:] = (plan.hosts16, plan.stacks16), start
+            stacks_sweep.sweep16(*table, drawn, bounds, depth, types, free, places)
+            stacks_paths.complete16(*table, ring, drawn, bounds, depth, types, free, active, box, marks)
+
+    def whole():
+        stacks.capacity(plan, SEED, 0, rows)
+
+    steps = {
+        "draw keys": draw, "wipe-out": wipe_out, "bounds": count, "sweep": sweep, "paths": sweep_and_paths,
+        "whole": whole,
+    }  # fmt: skip
+    found = {name: 1e6 * time / len(rows) for name, time in interleaved(steps, seconds).items()}
+    found["paths"] -= found["sweep"]
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="seconds instead of minutes, with more noise")
@@ -126,6 +198,20 @@ def main():
         rows,
     )
     found = {"against": [dict(zip(columns, row, strict=True)) for row in rows]}
+
+    rows = []
+    for layout in (
+        Layout.golomb(600, 9),
+        Layout.golomb(1000, 9),
+        Layout.random(600, 9),
+        Layout.golomb(600, 20),
+        Layout.golomb(5000, 20),
+    ):
+        found_here = stages(layout, seconds)
+        rows.append([layout.kind, layout.groups, layout.redundancy, *found_here.values()])
+    columns = ("layout", "N", "r", *found_here)
+    table("Where the time goes: us a trial", columns, rows)
+    found["stages"] = [dict(zip(columns, row, strict=True)) for row in rows]
 
     columns, rows = ("layout", "N", "r", "us a trial", "ns a group"), []
     for n, r in ((200, 9), (600, 3), (600, 9), (600, 20), (1000, 9), (2000, 9), (5000, 9), (10_000, 9)):

@@ -16,11 +16,10 @@ def new_progress(count):
 
 
 @njit
-def load_batch(progress, again, ages, groups, k0, k1, first, keys, order, scratch):
+def load_batch(progress, again, ages, groups, k0, k1, first, sorting, scratch):
     """Fill ``ages`` for the next trials; returns how many there are, 0 at the end.
 
-    ``first``: uint64, number of the run's first trial. ``keys``: uint32[N], ``order``: int64[2, N], ``scratch``:
-    uint64[32].
+    ``first``: uint64, number of the run's first trial. Scratch: ``sorting`` int64[2, N], ``scratch`` uint64[32].
     """
     apart()
     if progress[_EXACT] == 0 and progress[_NEXT] >= again.shape[0]:
@@ -32,7 +31,7 @@ def load_batch(progress, again, ages, groups, k0, k1, first, keys, order, scratc
         return min(LANES, again.shape[0] - start)
     count = max(min(LANES, progress[_WAITING] - start), 0)
     for lane in range(count):
-        rank_ages(ages, groups, lane, keys, order, k0, k1, first + np.uint64(again[start + lane]))
+        rank_ages(ages, groups, lane, sorting, k0, k1, first + np.uint64(again[start + lane]))
     return count
 
 

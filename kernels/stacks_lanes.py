@@ -34,37 +34,32 @@ def draw_ages(ages, groups, k0, k1, first, scratch):
 
 
 @njit
-def rank_ages(ages, groups, lane, keys, order, k0, k1, trial):
+def rank_ages(ages, groups, lane, sorting, k0, k1, trial):
     """Fill one lane of ``ages`` with N - 1 less the exact places in the failure order: no two are equal.
 
-    ``keys``: uint32[N], ``order``: int64[2, N], scratch. A radix sort of the full keys, least significant digit
-    first, keeps equal keys in the order of their groups.
+    ``sorting``: int64[2, N], scratch. A radix sort of the full keys, least significant digit first, keeps equal keys
+    in the order of their groups.
     """
     apart()
+    ends = np.zeros((3, 2049), np.int64)
     low, high = np.uint32(trial & np.uint64(0xFFFFFFFF)), np.uint32(trial >> np.uint64(32))
     for draw in range((groups + 3) >> 2):
         words = philox(np.uint32(draw), _PURPOSE, low, high, np.uint32(k0), np.uint32(k1))
         for g in range(4 * draw, min(4 * draw + 4, groups)):
-            keys[g] = words[g & 3]
-    for g in range(groups):
-        order[0, g] = g  # np.arange costs seconds of compilation
-    source, target = 0, 1
-    ends = np.empty(2049, np.int64)
-    for shift in range(0, 33, 11):
-        for digit in range(2049):
-            ends[digit] = 0
-        for g in range(groups):
-            ends[((np.int64(keys[g]) >> np.int64(shift)) & 2047) + 1] += 1
-        for digit in range(2048):
-            ends[digit + 1] += ends[digit]
+            key = np.int64(words[g & 3])
+            sorting[0, g] = (key << np.int64(16)) | g  # N is less than 2**16
+            for digit in range(3):
+                ends[digit, ((key >> np.int64(11 * digit)) & 2047) + 1] += 1
+    for digit in range(3):
+        for value in range(2048):
+            ends[digit, value + 1] += ends[digit, value]
         for i in range(groups):
-            g = order[source, i]
-            digit = (np.int64(keys[g]) >> np.int64(shift)) & 2047
-            order[target, ends[digit]] = g
-            ends[digit] += 1
-        source, target = target, source
+            item = sorting[digit & 1, i]
+            value = (item >> np.int64(16 + 11 * digit)) & 2047
+            sorting[~digit & 1, ends[digit, value]] = item
+            ends[digit, value] += 1
     for i in range(groups):
-        ages[LANES * order[source, i] + lane] = np.uint16(groups - 1 - i)
+        ages[LANES * (sorting[1, i] & 0xFFFF) + lane] = np.uint16(groups - 1 - i)
     ages[LANES * groups + lane] = _NEVER
 
 

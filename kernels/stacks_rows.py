@@ -74,14 +74,10 @@ def rows_by_lanes(kind, hosts, stacks, k0, k1, first, out):
     wipe, bounds = np.empty(LANES, np.uint16), np.empty(LANES, np.uint16)
     alive, edge = np.empty(LANES, np.uint16), np.empty(LANES, np.uint16)
     rows = np.empty((LANES, redundancy), np.int32)
-    keys, order, scratch = (
-        np.empty(groups, np.uint32),
-        np.empty((2, groups), np.int64),
-        np.empty(32, np.uint64),
-    )
+    sorting, scratch = np.empty((2, groups), np.int64), np.empty(32, np.uint64)
     progress, again = new_progress(out.shape[0])
     while True:
-        count = load_batch(progress, again, ages, groups, k0, k1, first, keys, order, scratch)
+        count = load_batch(progress, again, ages, groups, k0, k1, first, sorting, scratch)
         if count == 0:
             break
         wipe_out_bounds(hosts, ages, wipe)
@@ -113,14 +109,10 @@ def rows_of_blocks(starts, groups, k0, k1, first, out):
     members = np.empty(LANES * redundancy, np.uint16)
     alive, edge = np.empty(LANES, np.uint16), np.empty(LANES, np.uint16)
     rows = np.empty((LANES, redundancy), np.int32)
-    keys, order, scratch = (
-        np.empty(groups, np.uint32),
-        np.empty((2, groups), np.int64),
-        np.empty(32, np.uint64),
-    )
+    sorting, scratch = np.empty((2, groups), np.int64), np.empty(32, np.uint64)
     progress, again = new_progress(out.shape[0])
     while True:
-        count = load_batch(progress, again, ages, groups, k0, k1, first, keys, order, scratch)
+        count = load_batch(progress, again, ages, groups, k0, k1, first, sorting, scratch)
         if count == 0:
             break
         undecided = np.int64(0)
