@@ -58,9 +58,9 @@ def test_another_study_is_refused_with_the_difference(path, points, case):
 
 def test_another_generator_is_refused(path, points, monkeypatch):
     write(path, study(points), [])
-    from spare_mc.kernels import philox
+    from spare_mc.kernels import generator
 
-    monkeypatch.setattr(philox, "GENERATOR_VERSION", philox.GENERATOR_VERSION + 1)
+    monkeypatch.setattr(generator, "GENERATOR_VERSION", generator.GENERATOR_VERSION + 1)
     with pytest.raises(UserError, match="generator_version"):
         store.Writer(path, study(points))
 
