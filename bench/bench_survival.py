@@ -7,7 +7,6 @@ One core unless said otherwise. Ratios are the figures to trust: everything in a
 
 import argparse
 import functools
-import importlib
 import os
 import subprocess
 import sys
@@ -17,14 +16,14 @@ import time
 import numpy as np
 from common import in_threads, interleaved, save, table
 
-from spare_mc.kernels import patterns, philox, reference, survival
+from spare_mc.kernels import ahead_levels, patterns, philox, reference, survival
 from spare_mc.kernels.jit import njit
 from spare_mc.layouts import Layout
 
 SEED = 0x0123456789ABCDEF
 K0, K1 = (np.uint64(half) for half in philox.split64(SEED))
 try:
-    ahead = importlib.import_module("spare_mc.kernels.ahead")
+    ahead = ahead_levels.load("ahead")
 except ImportError:
     ahead = None
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import measures
 from .errors import UserError
+from .kernels import ahead_levels
 from .study_model import nearest
 
 
@@ -21,8 +22,11 @@ class Backend:
     measures = ()
     cost = 1.0  # rough time against numba's; sets the size of a block, never the result
 
-    def missing(self):
-        """Why this backend cannot be used here and how to get it, or None when it can."""
+    def missing(self, wanted=None):
+        """Why this backend cannot be used here for the ``wanted`` measures (None: all its own), and how to get it.
+
+        None when it can.
+        """
         return None
 
     def plan(self, measure, point):
@@ -115,7 +119,7 @@ class Numba(_Kernels):
     modules = {"survival": "survival", "stacks": "stacks", "reordering": "reorder", "training": "training"}
     measures = tuple(modules)
 
-    def missing(self):
+    def missing(self, wanted=None):
         if importlib.util.find_spec("numba") is None:
             return "Numba is not installed: pip install numba"
         return None
@@ -128,24 +132,31 @@ class Cython(_Kernels):
     """Compiled at install: no start-up, no cache."""
 
     name = "cython"
-    measures = ("survival",)
-    cost = 2.0
+    modules = {
+        "survival": "ahead"
+    }  # the module of each measure, kernels/MODULE.pyx, built at several vector levels
+    measures = tuple(modules)
+    cost = 1.0
 
-    def missing(self):
+    def missing(self, wanted=None):
         try:
-            importlib.import_module("spare_mc.kernels.ahead")
-        except ImportError:
+            for measure in self.measures if wanted is None else wanted:
+                self.kernel(measure)
+        except ImportError as error:
             return (
-                "its extension was not built: install a C compiler and the Python headers "
+                f"its extension cannot be loaded ({error}): install a C compiler and the Python headers "
                 "(Debian: gcc, python3-dev) and reinstall spare-mc"
             )
         return None
 
     def kernel(self, measure):
-        return importlib.import_module("spare_mc.kernels.ahead")
+        try:
+            return ahead_levels.load(self.modules[measure])
+        except ValueError as error:  # SPARE_MC_SIMD asks for what is not here
+            raise UserError(error) from None
 
 
-BACKENDS = {backend.name: backend for backend in (Numba(), Cython(), Reference())}
+BACKENDS = {backend.name: backend for backend in (Cython(), Numba(), Reference())}
 
 
 def choose(name, wanted):
@@ -155,19 +166,19 @@ def choose(name, wanted):
     """
     if name in (None, "auto"):
         for backend in BACKENDS.values():
-            if backend.missing() is None and set(wanted) <= set(backend.measures):
+            if set(wanted) <= set(backend.measures) and backend.missing(wanted) is None:
                 return backend
         raise UserError(f"backend: none here can do {', '.join(wanted)}; run 'pip install numba'")
     if name not in BACKENDS:
         raise UserError(f"backend = {name!r}: {nearest(name, ['auto', *BACKENDS])}")
     backend = BACKENDS[name]
-    reason = backend.missing()
-    if reason:
-        raise UserError(f"backend = {name!r}: {reason}")
     lacking = [m for m in wanted if m not in backend.measures]
     if lacking:
         able = [b.name for b in BACKENDS.values() if set(wanted) <= set(b.measures)]
         raise UserError(
             f"backend = {name!r}: cannot do {', '.join(lacking)}; backends that can: {', '.join(able) or 'none'}"
         )
+    reason = backend.missing(wanted)
+    if reason:
+        raise UserError(f"backend = {name!r}: {reason}")
     return backend

@@ -5,6 +5,7 @@ Vectors: kat_vectors of Random123 (Salmon et al.), the lines "philox4x32 10".
 
 import numpy as np
 import pytest
+from ahead_tools import ahead
 
 from spare_mc.kernels import lanes, patterns, philox, reference
 from spare_mc.kernels.jit import njit
@@ -49,9 +50,7 @@ def test_known_answers(counter, key, expected):
 def pattern_keys(request):
     if request.param == "numba":
         return philox.pattern_keys
-    return pytest.importorskip(
-        "spare_mc.kernels.ahead", reason="built without the Cython backend"
-    ).pattern_keys
+    return ahead("ahead").pattern_keys
 
 
 def test_the_zero_vector_as_pattern_keys(pattern_keys):

@@ -11,6 +11,7 @@ import numba
 import numpy as np
 import pytest
 import survival_cases as cases
+from ahead_tools import ahead
 
 from spare_mc.kernels import philox, reference, survival
 from spare_mc.kernels.survival_plan import BITS, LANES, SINGLE
@@ -41,7 +42,7 @@ COUNT = 3 if INTERPRETED else 37  # not a multiple of 16 or 64
 def backend(request):
     if request.param == "numba":
         return survival
-    return pytest.importorskip("spare_mc.kernels.ahead", reason="built without the Cython backend")
+    return ahead("ahead")
 
 
 @pytest.mark.matrix
