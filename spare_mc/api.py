@@ -110,7 +110,18 @@ def training(
     )
 
 
-def run(study, path=None, *, overrides=None, backend="auto", threads=None, progress=None):
+def run(
+    study,
+    path=None,
+    *,
+    overrides=None,
+    backend="auto",
+    threads=None,
+    progress=None,
+    executor=None,
+    workers=None,
+    share=None,
+):
     """Run a study, resuming a results file that holds part of it.
 
     Parameters
@@ -120,8 +131,13 @@ def run(study, path=None, *, overrides=None, backend="auto", threads=None, progr
     overrides : dict of dotted key -> value laid over the study
     backend, threads : as in ``survival``
     progress : callable taking ``spare_mc.engine.Progress``
+    executor : a ``concurrent.futures.Executor`` whose workers take the place of threads: a ``ProcessPoolExecutor``,
+        ``mpi4py.futures.MPIPoolExecutor``, ``dask.distributed.Client().get_executor()``; the caller's to close
+    workers : how many workers it has, where it does not tell
+    share : ``(i, n)`` counts the i-th of n shares of the study only, i from 1; ``spare_mc.store.merge`` joins them
 
-    Returns a list of PointResult, one a point.
+    Returns a list of PointResult, one a point. Raises UserError for bad input, WorkerError when a worker dies: what
+    was done is then stored, and the same call goes on from there.
     """
     if isinstance(study, Study):
         if overrides:
@@ -130,16 +146,39 @@ def run(study, path=None, *, overrides=None, backend="auto", threads=None, progr
             )
     else:
         study = load(study, overrides)
-    backend_options = {"backend": backend, "threads": threads, "progress": progress}
+    options = {"backend": backend, "threads": threads, "progress": progress}
+    options |= {"executor": executor, "workers": workers, "share": checked_share(share)}
     if path is None:
         memory = engine.Memory()
-        engine.run(study, have=memory.tally, keep=memory.add, **backend_options)
-        return engine.results(study, memory.tally)
+        outcome = engine.run(study, have=memory.tally, keep=memory.add, **options)
+        return _told(engine.results(study, memory.tally), outcome)
     from . import store
 
-    with store.Writer(path, study) as writer:
-        engine.run(study, have=writer.tally, keep=engine.Publishing(writer), **backend_options)
-        return engine.results(study, writer.tally)
+    with store.Writer(path, study, share) as writer:
+        outcome = engine.run(study, have=writer.tally, keep=engine.Storing(writer), **options)
+        writer.stopped(outcome.stopped)
+        return _told(engine.results(study, writer.tally), outcome)
+
+
+def _told(results, outcome):
+    from .store_stopped import told_reasons
+
+    for result in results:
+        if result.id in outcome.stopped:
+            result.stopped = told_reasons(outcome.stopped[result.id])
+    return results
+
+
+def checked_share(share):
+    """``(i, n)`` of whole numbers, 1 <= i <= n, or None; UserError otherwise."""
+    if share is None:
+        return None
+    try:
+        at, of = share
+    except (TypeError, ValueError):
+        raise UserError(f"share = {share!r}: must be (i, n), the i-th of n shares") from None
+    of = engine.check_whole("share n", of, 1)
+    return engine.check_whole("share i", at, 1, of), of
 
 
 def open(path):

@@ -6,7 +6,7 @@ import sys
 import click
 
 from . import __version__
-from .errors import UserError
+from .errors import UserError, WorkerError
 
 VERBS = {
     "run": "simulate a study; rerun it to resume",
@@ -69,7 +69,7 @@ def _fail(message):
 
 
 def main(arguments=None):
-    """Entry point. Exit status 0; 1 when a check disagrees; 2 for bad input; 130 when interrupted."""
+    """Entry point. Exit status 0; 1: a check disagrees; 2: bad input; 3: a worker died; 130: interrupted."""
     try:
         status = group.main(arguments, prog_name="spare-mc", standalone_mode=False) or 0
         sys.stdout.flush()  # a closed pipe shows here, not at interpreter exit
@@ -82,6 +82,9 @@ def main(arguments=None):
         status = _fail(error.format_message())
     except UserError as error:
         status = _fail(error)
+    except WorkerError as error:
+        _fail(error)
+        status = 3
     except MemoryError:
         status = _fail("out of memory: fewer groups, a lower redundancy or fewer --threads need less")
     except (KeyboardInterrupt, click.Abort):

@@ -1,122 +1,201 @@
-"""Splits points into blocks, hands them to threads, merges what comes back.
+"""Splits points into blocks, hands them to an executor, merges what comes back.
 
-Blocks are spans of trial numbers. Their tallies are integers that add up exactly, so neither the number of threads
-nor the size or order of the blocks shows in the result.
+Blocks are spans of trial numbers. Their tallies are integers that add up exactly, so neither the executor nor the
+number of its workers nor the size or order of the blocks shows in the result.
 """
 
 import time
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 
 from . import backends, cores
-from .errors import UserError
+from .errors import UserError, WorkerError
 from .results import PointResult
-from .tallies import Tally, missing_spans
+from .schedule import Schedule
+from .tallies import Tally
+from .work import run_pieces
 
-# Keys a block draws: some tens of milliseconds of kernel, short enough for Ctrl-C, long enough to hide the hand-over.
+# Keys a job draws: some tens of milliseconds of kernel, short enough for Ctrl-C, long enough to hide the hand-over.
 _KEYS_PER_BLOCK = 2**25
-_WEIGHT = {
-    "survival": 1,
-    "stacks": 60,
-    "reordering": 300,
-    "training": 5000,
-}  # rough cost of a trial against survival's
+_REMOTE = 4  # times as many for workers that are not threads: handing over costs more there
 
 
 @dataclass
 class Progress:
-    """Where a run stands; handed to the progress callback after every block."""
+    """Where a run stands; handed to the progress callback after every block.
+
+    ``done`` of ``total`` trials (with a target: of those until the next looks); ``before`` were there already.
+    ``widest``: the widest interval so far, as ``(relative half-width, estimate, Point)``, or None.
+    """
 
     done: int
-    before: int  # done before this run
+    before: int
     total: int
     elapsed: float
     point: int
     points: int
+    points_done: int = 0
+    open_ended: bool = False
+    time_limit: float | None = None
+    widest: tuple | None = None
 
 
-def block_trials(measure, groups, backend, total, threads):
-    """Trials in a block: a fair share of ``total``, at most what keeps a block short."""
-    keys = _KEYS_PER_BLOCK / (_WEIGHT[measure] * backend.cost)
-    return max(1, min(int(keys // groups), -(-total // threads)))
+@dataclass
+class Outcome:
+    """What a run came to.
+
+    Attributes
+    ----------
+    backend : name of the backend that ran
+    stopped : point id -> dict measure -> why no more was counted (``spare_mc.stopping``)
+    kernel_seconds : time spent in blocks, summed over the workers
+    """
+
+    backend: str
+    stopped: dict = field(default_factory=dict)
+    kernel_seconds: float = 0.0
 
 
-def _tasks(study, backend, threads, have):
-    """Yield (point index, point, measure, plan, first, count) for everything ``have`` does not cover."""
-    for index, point in enumerate(study.points):
-        for measure in study.measures:
-            stored = have(point.id, measure)
-            gaps = missing_spans(_spans(stored), study.total(measure))
-            if not gaps:
-                continue
-            plan = backend.plan(measure, point)
-            size = block_trials(measure, point.layout.groups, backend, sum(b - a for a, b in gaps), threads)
-            for first, stop in gaps:
-                for at in range(first, stop, size):
-                    yield index, point, measure, plan, at, min(size, stop - at)
-
-
-def run(study, *, have, keep, backend="auto", threads=None, progress=None):
+def run(
+    study,
+    *,
+    have,
+    keep,
+    backend="auto",
+    threads=None,
+    progress=None,
+    executor=None,
+    workers=None,
+    share=None,
+):
     """Compute what is missing of a study.
 
     Parameters
     ----------
     study : Study
     have : callable (point id, measure) -> Tally or None; what is there already
-    keep : callable (Tally); receives new tallies, in no particular order
+    keep : callable (Tally); receives new tallies, in no particular order, all from this thread
     backend : name, or "auto"
     threads : worker threads; None takes the cores this process may use
     progress : callable (Progress), called from this thread
+    executor : a ``concurrent.futures.Executor`` to work in the place of threads of this process; the caller's to close
+    workers : how many workers it has; None asks it
+    share : ``(i, n)``: only the i-th of n shares, i from 1; shares are spans of trials, or points where a target or a
+        time limit makes their number unknown
 
-    An interrupt (Ctrl-C) stops handing out blocks, keeps those that were running, and is raised again.
+    Returns an Outcome. An interrupt (Ctrl-C), or a worker that dies, stops handing out blocks, keeps those that were
+    running, and is raised again, a dead worker as WorkerError.
     """
     chosen = backends.choose(backend, study.measures)
-    threads = check_threads(threads)
-    todo = sum(
-        stop - first
-        for point in study.points
-        for measure in study.measures
-        for first, stop in missing_spans(_spans(have(point.id, measure)), study.total(measure))
-    )
-    total = sum(study.total(measure) for measure in study.measures) * len(study.points)
-    started, before = time.monotonic(), total - todo
-    done = before
+    if executor is None:
+        workers = check_threads(threads)
+        with ThreadPoolExecutor(workers, thread_name_prefix="spare-mc") as pool:
+            return _Run(study, have, keep, chosen, pool, workers, 1, progress, share).outcome()
+    workers = workers or _workers_of(executor)
+    return _Run(study, have, keep, chosen, executor, workers, _REMOTE, progress, share).outcome()
 
-    def work(point, measure, plan, first, count):
-        found = chosen.block(measure, plan, point, study.key(point), first, count)
-        return Tally(measure, point.id, study.seed, ((first, first + count),), **found)
 
-    running = {}
+class _Run:
+    """One run of the engine."""
 
-    def collect(finished):
-        nonlocal done
-        for future in finished:
-            index, count = running.pop(future)
-            keep(future.result())
-            done += count
-            if progress:
-                progress(
-                    Progress(done, before, total, time.monotonic() - started, index + 1, len(study.points))
-                )
+    def __init__(self, study, have, keep, backend, executor, workers, size, progress, share):
+        self.study, self.keep, self.progress = study, keep, progress
+        self.backend, self.executor, self.workers = backend, executor, workers
+        self.schedule = Schedule(
+            study, have, size * _KEYS_PER_BLOCK / backend.cost, workers, share, watch=progress is not None
+        )
+        self.running = {}  # future -> pieces
+        self.kernel_seconds = 0.0
+        self.started = time.monotonic()
+        self.deadline = self.started + study.time_limit if study.time_limit else None
 
-    with ThreadPoolExecutor(threads, thread_name_prefix="spare-mc") as pool:
+    def outcome(self):
         try:
-            for index, point, measure, plan, first, count in _tasks(study, chosen, threads, have):
-                future = pool.submit(work, point, measure, plan, first, count)
-                running[future] = (index, count)
-                if len(running) >= 2 * threads:
-                    collect(wait(running, return_when=FIRST_COMPLETED).done)
-            collect(wait(running).done)
-        except KeyboardInterrupt:
-            for future in [f for f in running if f.cancel()]:
-                running.pop(future)
-            collect(wait(running).done)
+            while True:
+                while len(self.running) < 2 * self.workers and not self._late():
+                    pieces = self.schedule.next_job()
+                    if not pieces:
+                        break
+                    self.running[self.executor.submit(run_pieces, self.backend.name, pieces)] = pieces
+                if not self.running:
+                    break
+                self._collect(wait(self.running, self._time_left(), return_when=FIRST_COMPLETED).done)
+        except BaseException:  # Ctrl-C, a dead worker, a full disk: what is running is worth keeping
+            self._wind_up()
             raise
-    return chosen.name
+        return Outcome(self.backend.name, self.schedule.stopped(), self.kernel_seconds)
+
+    def _late(self):
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def _time_left(self):
+        """Until the deadline; None without one, and after it, when only what is running is waited for."""
+        return None if self.deadline is None or self._late() else self.deadline - time.monotonic()
+
+    def _collect(self, finished):
+        for future in finished:
+            pieces = self.running.pop(future)
+            try:
+                found = future.result()
+            except Exception as error:
+                if not _is_death(error):
+                    raise
+                raise WorkerError(
+                    f"a worker died ({' '.join(str(error).split()) or type(error).__name__}); what was done is kept, "
+                    "the same command goes on from there"
+                ) from error
+            for tally, seconds in found:
+                self.keep(tally)
+                self.kernel_seconds += seconds
+            self.schedule.finished(pieces)
+            if self.progress:
+                self.progress(self._progress(pieces[-1]))
+
+    def _progress(self, piece):
+        schedule = self.schedule
+        return Progress(
+            done=schedule.done,
+            before=schedule.before,
+            total=schedule.total,
+            elapsed=time.monotonic() - self.started,
+            point=schedule.place(piece.point) + 1,
+            points=len(self.study.points),
+            points_done=schedule.points_done,
+            open_ended=schedule.open_ended,
+            time_limit=self.study.time_limit,
+            widest=schedule.widest,
+        )
+
+    def _wind_up(self):
+        """Keep what running workers still bring; errors are those already told."""
+        for future in [f for f in self.running if f.cancel()]:
+            self.running.pop(future)
+        for future in wait(self.running, timeout=60).done:
+            if future.cancelled() or future.exception() is not None:
+                continue
+            try:
+                for tally, _ in future.result():
+                    self.keep(tally)
+            except Exception:  # a full disk, most likely: the first error is the one to tell
+                return
 
 
-def _spans(tally):
-    return tally.spans if tally else ()
+def _is_death(error):
+    """Whether an error of a future tells of its worker, not of its work."""
+    # Dask's and MPI's own errors are told by name: naming the classes would import the packages.
+    return (
+        isinstance(error, (BrokenExecutor, CancelledError, ConnectionError))
+        or type(error).__name__ == "KilledWorker"
+    )
+
+
+def _workers_of(executor):
+    """The number of workers of an executor, which no two kinds call the same."""
+    for name in ("_max_workers", "num_workers"):
+        found = getattr(executor, name, None)
+        if isinstance(found, int) and found > 0:
+            return found
+    return cores.allowed()
 
 
 def check_threads(threads):
@@ -153,21 +232,29 @@ class Memory:
         held.add(tally)
 
 
-class Publishing:
-    """Keeps tallies in a store writer and publishes the file now and then, at most 5 % of the time spent on it."""
+class Storing:
+    """Keeps tallies in a store writer: to its journal about every second, to the file itself now and then.
 
-    def __init__(self, writer, first=10.0):
+    Each takes at most a fortieth of the time, so that storing costs at most 5 %, however large the file.
+    """
+
+    _LEAST = {"flush": 1.0, "publish": 10.0}  # seconds between two
+
+    def __init__(self, writer):
         self._writer = writer
-        self._pause = first  # seconds until the next publication
-        self._last = time.monotonic()
+        self._due = {name: time.monotonic() + pause for name, pause in self._LEAST.items()}
 
     def __call__(self, tally):
         self._writer.add(tally)
-        before = time.monotonic()
-        if before - self._last >= self._pause:
-            self._writer.publish()
-            self._last = time.monotonic()
-            self._pause = max(self._pause, 20 * (self._last - before))
+        started = time.monotonic()
+        for name in ("publish", "flush"):  # a publication leaves nothing to flush
+            if started >= self._due[name]:
+                getattr(self._writer, name)()
+                now = time.monotonic()
+                self._due[name] = now + max(self._LEAST[name], 40 * (now - started))
+                if name == "publish":
+                    self._due["flush"] = max(self._due["flush"], now + self._LEAST["flush"])
+                return
 
 
 def results(study, have):

@@ -1,4 +1,4 @@
-"""The one exception a user meets: bad input, told in one line."""
+"""The exceptions a user meets, told in one line: bad input, and workers that die."""
 
 
 class UserError(ValueError):
@@ -7,3 +7,7 @@ class UserError(ValueError):
     The message is one line that names the key or file, the value given, and what is allowed. The command line
     prints it and exits with status 2; from Python it is an ordinary ``ValueError``.
     """
+
+
+class WorkerError(RuntimeError):
+    """A worker of an executor died; what was done is kept, and the same command goes on from there. Exit status 3."""

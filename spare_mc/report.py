@@ -224,7 +224,7 @@ def print_provenance(path, attributes):
     out.print()
 
 
-def print_footer(study, path, backend, threads, progress):
+def print_footer(study, path, backend, who, progress):
     """What was done and where it lies."""
     last = progress.last
     if last is None:
@@ -232,7 +232,7 @@ def print_footer(study, path, backend, threads, progress):
     else:
         added, what = last.done - last.before, "runs" if study.measures == ("training",) else "trials"
         done = f"{added:,} {what} added in {last.elapsed:.2f} s ({_rate(added, last.elapsed)} a second)"
-    print(f"{done}; seed {study.seed}, backend {backend}, {threads} threads")
+    print(f"{done}; seed {study.seed}, backend {backend}, {who}")
     print(f"results: {path}   (spare-mc show | check | plot {path})")
 
 
@@ -241,24 +241,43 @@ def _rate(count, seconds):
     return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
 
 
-def print_plan(study, path, backend, threads, as_json=False):
-    """The points of a study and how much each asks for, without computing."""
+def print_plan(study, path, backend, who, workers, share, as_json=False):
+    """The points of a study, how much each asks for, and about how long it takes; nothing is kept."""
+    from .calibration import estimate
+    from .progress import duration
+
+    planned = estimate(study, backend, workers, share)
+    asked = {
+        m: {"first": r.first, "maximum": r.maximum, "target": r.targets} for m, r in planned.rules.items()
+    }
     if as_json:
-        asked = {"trials": study.trials, "runs": study.runs}
-        points = [{"id": p.id, "parameters": p.parameters, **asked} for p in study.points]
-        print_json(
-            {"study": study.name, "output": path, "backend": backend, "threads": threads, "points": points}
-        )
+        points = [
+            {"id": p.id, "parameters": p.parameters, "trials": study.trials, "runs": study.runs}
+            for p in study.points
+        ]
+        times = {"seconds": planned.seconds, "seconds_at_most": planned.seconds_at_most}
+        head = {"study": study.name, "output": path, "backend": backend, "threads": workers, "asked": asked}
+        print_json(head | times | {"points": points})
         return
     print(
-        f"study {study.name}: {len(study.points)} points, "
-        + ", ".join(
-            f"{m} of {study.total(m):,} {'runs' if m == 'training' else 'trials'}" for m in study.measures
-        )
-        + f", seed {study.seed}, backend {backend}, {threads} threads, results to {path}"
+        f"study {study.name}: {len(study.points):,} points, seed {study.seed}, backend {backend}, {who}, "
+        f"results to {path}" + ("" if share is None else f", shard {share[0]} of {share[1]}")
     )
+    for measure, rule in planned.rules.items():
+        what = "runs" if measure == "training" else "trials"
+        if rule.targets:
+            wanted = ", ".join(f"{name} +/- {100 * width:g} %" for name, width in rule.targets.items())
+            print(f"  {measure}: {rule.first:,} to {rule.maximum:,} {what} a point, until {wanted}")
+        else:
+            print(f"  {measure}: {rule.maximum:,} {what} a point")
     for number_, point in enumerate(study.points, 1):
         print(f"{number_:6d}  {point.id[:12]}  {title(PointResult(point.id, point.parameters, study.seed))}")
+    told = f"about {duration(planned.seconds)}"
+    if planned.seconds_at_most > planned.seconds:
+        told += f" to the first looks, {duration(planned.seconds_at_most)} at most"
+    if study.time_limit is not None:
+        told += f"; the time limit is {duration(study.time_limit)}"
+    print(f"{told} (calibrated on {planned.sampled} of the points; start-up and compiling not counted)")
 
 
 def print_verdicts(verdicts, results):

@@ -15,6 +15,7 @@ class PointResult:
     seed : 64-bit seed the trials were drawn with
     tallies : measure -> Tally
     confidence : of the intervals, 0.95 unless the study says otherwise
+    stopped : why nothing more was counted (total, target, maximum, time limit, share); empty while that is open
     """
 
     id: str
@@ -22,6 +23,7 @@ class PointResult:
     seed: int
     tallies: dict = field(default_factory=dict)
     confidence: float = 0.95
+    stopped: str = ""
 
     @property
     def trials(self):
@@ -63,6 +65,7 @@ class PointResult:
             "runs": self.runs,
             "counted": {measure: tally.total for measure, tally in self.tallies.items()},
             "seed": self.seed,
+            "stopped": self.stopped,
             "estimates": {name: value._asdict() for name, value in self.estimates.items()},
         }
         if curves:

@@ -10,12 +10,16 @@
     store.merge(["a.h5", "b.h5"], "both.h5")
 """
 
+from contextlib import suppress
+
 from . import store_files as files
 from . import store_schema as schema
 from .errors import UserError
-from .store_contents import check_same, copy_of, in_order, now, of_study, widest
+from .store_contents import check_same, copy_of, in_order, new_publication, now, of_study, widest
+from .store_journal import Journal, path_of, replay
 from .store_merge import merge
 from .store_read import File, Summary, contents_of, read, summary
+from .store_stopped import joined_shares, told_reasons, whole_of_shares
 from .store_write import image_of
 from .tallies import MEASURES, Tally
 
@@ -25,21 +29,22 @@ __all__ = ["File", "Summary", "Writer", "merge", "read", "summary"]
 class Writer:
     """The one writer of a results file; a context manager.
 
-    Opening takes the writer's lock and reads what the file holds. Tallies are added in memory and reach the file
-    when published: the whole file is written beside and renamed over the old one, so that readers, and a crash at
-    any moment, see one or the other.
+    Opening takes the writer's lock and reads what the file and its journal hold. Tallies are added in memory. Flushed,
+    they reach the journal, which the next writer reads. Published, they reach the file: the whole of it is written
+    beside and renamed over the old one, so that readers, and a crash at any moment, see one or the other.
 
     Parameters
     ----------
     path : results file, made on the first publication; an existing one must hold the same study: seed, random
         numbers and set of points. Measures, totals, name and confidence may differ.
     study : Study
+    share : ``(i, n)`` when only that share of the study is counted here
 
     Raises UserError, changing nothing, when the file is held by another writer, holds another study, is not a results
     file, is damaged, has a newer schema, or its folder is missing or not writable.
     """
 
-    def __init__(self, path, study):
+    def __init__(self, path, study, share=None):
         self._path = str(path)
         self._target = files.target_of(path)
         state, self._contents = self._open(study)
@@ -48,13 +53,19 @@ class Writer:
             if files.state_of(self._target) != state:  # another writer was here in between
                 state, self._contents = self._open(study)
             files.remove_stale(self._target)
+            self._new = state is None
+            self._changed = False
+            self._index = {identity: i for i, (identity, _) in enumerate(self._contents.points)}
+            self._results = {}  # index -> PointResult whose estimates are up to date
+            self._share = share
+            self._journal = None
+            self._pending = {}  # (point, measure) -> Tally of what was added and neither flushed nor published
+            if not self._new:
+                for tally in replay(self._target, self._path, self._contents.publication):
+                    self.add(tally)
         except BaseException:
             self._lock.release()
             raise
-        self._new = state is None
-        self._changed = False
-        self._index = {identity: i for i, (identity, _) in enumerate(self._contents.points)}
-        self._results = {}  # index -> PointResult whose estimates are up to date
 
     def _open(self, study):
         """What identifies the file's state now, and its contents brought up to the study asked for."""
@@ -69,7 +80,8 @@ class Writer:
             )
         check_same(stored, asked, self._path)
         asked.measures = in_order([*stored.measures, *asked.measures])
-        asked.tallies, asked.columns, asked.created = stored.tallies, stored.columns, stored.created
+        for kept in ("tallies", "columns", "created", "publication", "stopped", "shares"):
+            setattr(asked, kept, getattr(stored, kept))
         return state, asked
 
     def __enter__(self):
@@ -82,10 +94,11 @@ class Writer:
         try:  # what was counted before the error, or Ctrl-C, is worth keeping
             if self._changed:
                 self.publish()
-        except UserError:
-            pass  # the first error is the one to tell
+        except UserError:  # the first error is the one to tell; a journal may fit where a whole file does not
+            with suppress(UserError):
+                self.flush()
         finally:
-            self._lock.release()
+            self._let_go()
 
     def tally(self, point_id, measure):
         """What is counted for a point and measure so far, stored or added since: a Tally, or None."""
@@ -110,6 +123,7 @@ class Writer:
         if not held.spans:
             return
         contents.tallies[key] = held
+        self._pending.setdefault(key, Tally(tally.measure, tally.point, contents.seed)).add(tally)
         contents.measures = in_order([*contents.measures, tally.measure])
         self._results.pop(self._index[tally.point], None)
         self._changed = True
@@ -133,10 +147,46 @@ class Writer:
         for index in range(len(contents.points)):
             if index not in self._results:
                 self._results[index] = contents.result(index)
-        contents.updated = now()
-        image = image_of(contents, [self._results[i] for i in range(len(contents.points))])
-        files.publish(self._target, self._path, image)
+        before, contents.updated, contents.publication = contents.publication, now(), new_publication()
+        try:
+            image = image_of(contents, [self._results[i] for i in range(len(contents.points))])
+            files.publish(self._target, self._path, image)
+        except BaseException:
+            contents.publication = before  # the journal, if there is one, still goes on from there
+            raise
+        # From here on the journal names a publication that is no more: a crash before it is removed does no harm.
+        (self._journal or Journal(self._target, self._path, before)).remove()
+        self._journal, self._pending = None, {}
         self._new = self._changed = False
+
+    def flush(self):
+        """Bring the journal up to what was added; UserError, losing nothing that was stored, when that fails.
+
+        A writer that found a journal, or whose file is not there yet, publishes instead.
+        """
+        if not self._pending:
+            return
+        if self._journal is None and (self._new or path_of(self._target).exists()):
+            self.publish()
+            return
+        if self._journal is None:
+            self._journal = Journal(self._target, self._path, self._contents.publication)
+        self._journal.append(self._pending.values())
+        self._pending = {}
+
+    def stopped(self, reasons):
+        """Note why each point has what it has: point id -> dict measure -> reason (``spare_mc.stopping``)."""
+        contents = self._contents
+        told = {identity: told_reasons(found) for identity, found in reasons.items()}
+        shares = () if self._share is None else joined_shares(contents.shares, [self._share])
+        if shares == () and self._share is not None:  # the last share: together they are the whole
+            told = {
+                identity: whole_of_shares(text) for identity, text in {**contents.stopped, **told}.items()
+            }
+        if shares != contents.shares or any(contents.stopped.get(i) != text for i, text in told.items()):
+            contents.stopped, contents.shares = {**contents.stopped, **told}, shares
+            self._results = {}
+            self._changed = True
 
     def close(self):
         """Publish if anything was added, or the file is new; release the lock."""
@@ -144,4 +194,9 @@ class Writer:
             if self._lock.is_locked and (self._changed or self._new):
                 self.publish()
         finally:
-            self._lock.release()
+            self._let_go()
+
+    def _let_go(self):
+        if self._journal is not None:
+            self._journal.close()
+        self._lock.release()

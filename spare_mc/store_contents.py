@@ -1,6 +1,7 @@
 """What a results file holds, in memory; which study it belongs to."""
 
 import socket
+import uuid
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
@@ -13,6 +14,11 @@ from .tallies import MEASURES, Tally
 def now():
     """The time as ISO 8601 text, UTC, whole seconds."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def new_publication():
+    """An identity for the bytes of a file that is about to be published."""
+    return uuid.uuid4().hex
 
 
 @dataclass
@@ -31,6 +37,9 @@ class Contents:
     tallies : (id, measure) -> Tally
     columns : (names, units) of the columns of the widest training rows, or None
     created, updated, host, package_version : of the file
+    publication : identity of the bytes last published, which a journal goes on from
+    stopped : id -> why nothing more was counted there, text
+    shares : the shares (i, n) of the study that were counted here; empty for the whole study
     """
 
     name: str
@@ -48,12 +57,16 @@ class Contents:
     updated: str = field(default_factory=now)
     host: str = field(default_factory=socket.gethostname)
     package_version: str = __version__
+    publication: str = ""
+    stopped: dict = field(default_factory=dict)
+    shares: tuple = ()
 
     def result(self, index):
         """PointResult of a point, with copies of its tallies that the caller may add to."""
         identity, parameters = self.points[index]
         held = {m: copy_of(t) for m in MEASURES if (t := self.tallies.get((identity, m))) is not None}
-        return PointResult(identity, dict(parameters), self.seed, held, self.confidence)
+        stopped = self.stopped.get(identity, "")
+        return PointResult(identity, dict(parameters), self.seed, held, self.confidence, stopped)
 
     def results(self):
         """List of PointResult in the study's order."""

@@ -5,17 +5,19 @@ from pathlib import Path
 
 from . import store_files as files
 from .errors import UserError
-from .store_contents import copy_of, difference, in_order, now, widest
+from .store_contents import copy_of, difference, in_order, new_publication, now, widest
+from .store_journal import Journal, replay
 from .store_read import contents_of
+from .store_stopped import joined_reasons, joined_shares
 from .store_write import image_of
-from .tallies import merge_spans
+from .tallies import Tally, merge_spans
 
 
 def merge(paths, out):
     """Merge results files of one study over different trials or points into one file.
 
-    The result is the same whatever the order of ``paths``, but for the attributes ``updated`` and ``host``. Name,
-    text and confidence come from the file with the most trials.
+    The result is the same whatever the order of ``paths``, but for the attributes ``updated``, ``host`` and
+    ``publication``. Name, text and confidence come from the file with the most trials.
 
     Parameters
     ----------
@@ -42,12 +44,23 @@ def merge(paths, out):
         merged = merged or _read_all(paths)
         files.remove_stale(target)
         files.publish(target, out, image_of(merged, merged.results()))
+        Journal(target, out, "").remove()  # that of a file merged into itself is in there now
     finally:
         held.release()
 
 
 def _read_all(paths):
-    return _merged({path: contents_of(path)[0] for path in paths})
+    return _merged({path: _with_journal(path) for path in paths})
+
+
+def _with_journal(path):
+    """Contents of a file and of its journal, which a run that was killed leaves beside it."""
+    contents = contents_of(path)[0]
+    for tally in replay(Path(os.path.realpath(path)), path, contents.publication):
+        key = (tally.point, tally.measure)
+        held = contents.tallies.get(key, Tally(tally.measure, tally.point, tally.seed))
+        contents.tallies[key] = copy_of(held).add(tally)
+    return contents
 
 
 def _check_free(target, real, out):
@@ -80,8 +93,20 @@ def _merged(read):
     merged.tallies = tallies
     merged.measures = in_order([measure for contents in read.values() for measure in contents.measures])
     merged.created = min(contents.created for contents in read.values())
-    merged.updated = now()
+    merged.updated, merged.publication = now(), new_publication()
+    _join_reasons(merged, list(read.values()))
     return merged
+
+
+def _join_reasons(merged, read):
+    """Why each point has what it has, and which shares are there, of all files."""
+    shares = ()
+    for contents in read:
+        shares = joined_shares(shares, contents.shares)
+    whole = not shares
+    texts = {i: [contents.stopped.get(i, "") for contents in read] for i, _ in merged.points}
+    merged.shares = shares
+    merged.stopped = {i: text for i, found in texts.items() if (text := joined_reasons(found, whole))}
 
 
 def _rank(contents):

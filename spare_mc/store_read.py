@@ -156,6 +156,8 @@ def _contents(file, attributes):
     ids = decode_text(file["summary/id"][()])
     if len(set(ids)) != len(ids) or set(ids) != set(points) or not ids:
         raise ValueError("the points of the summary are not those stored")
+    stopped = decode_text(file["summary/stopped"][()]) if "stopped" in file["summary"] else [""] * len(ids)
+    shares = [text.split("/") for text in attributes.get("shares", "").split(",") if text]
     same = ("seed", "generator", "generator_version", "common_random_numbers", "confidence")
     same += ("created", "updated", "host", "package_version")
     return Contents(
@@ -165,6 +167,9 @@ def _contents(file, attributes):
         points=[(identity, points[identity]) for identity in ids],
         tallies=tallies,
         columns=columns,
+        publication=attributes.get("publication", ""),  # files of schema 1.0 have none
+        stopped={identity: text for identity, text in zip(ids, stopped, strict=True) if text},
+        shares=tuple((int(at), int(of)) for at, of in shares),
         **{key: attributes[key] for key in same},
     )
 

@@ -6,7 +6,7 @@ Nothing here touches a file.
 from .errors import UserError
 
 FILE_TYPE = "spare-mc results"
-SCHEMA_VERSION = (1, 0)  # (major, minor): a reader refuses another major, a writer also a newer minor
+SCHEMA_VERSION = (1, 1)  # (major, minor): a reader refuses another major, a writer also a newer minor
 
 MOST_SHAPES = 8  # up to so many numbers of groups each get an HDF5 group of their own
 

@@ -36,7 +36,7 @@ def image_of(contents, results):
 
 
 def _root(file, contents):
-    texts = ("package_version", "created", "updated", "host", "generator")
+    texts = ("package_version", "created", "updated", "host", "generator", "publication")
     set_attributes(
         file,
         file_type=schema.FILE_TYPE,
@@ -47,6 +47,7 @@ def _root(file, contents):
         common_random_numbers=np.uint8(contents.common_random_numbers),
         confidence=np.float64(contents.confidence),
         measures=",".join(contents.measures),
+        shares=",".join(f"{at}/{of}" for at, of in contents.shares),
         study_name=contents.name,
         study=contents.text,
     )
@@ -91,6 +92,7 @@ def _summary(group, results, placed, estimates):
     table.add("stored_in", encode_text(homes), ("point",), content="label")
     table.add("stored_row", rows, ("point",), content="label")
     _totals(table, results)
+    table.add("stopped", encode_text([r.stopped for r in results]), ("point",), content="label")
     _parameters(table, results)
     for name, values in estimates.items():
         for column, statistic in enumerate(schema.STATISTICS):

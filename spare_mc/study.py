@@ -1,11 +1,10 @@
 """What is asked: a validated study, its grid of points, each point's identity.
 
-A study comes from a TOML file, a preset, or a dict of the same shape. A list in [cluster], [layout] or [failures]
-sweeps its key; several lists are crossed, the last one varying fastest.
+A study comes from a TOML file, a preset, or a dict of the same shape. What of it is swept, and how, is worked out in
+``sweeps``.
 """
 
 import hashlib
-import itertools
 import json
 import sys
 from dataclasses import dataclass, field
@@ -15,12 +14,17 @@ from pathlib import Path
 
 from .errors import UserError
 from .layouts import Layout
+from .stopping import rules_of
 from .study_model import SECTIONS, SWEPT, check_names, nearest, validated
+from .sweeps import combinations
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+DEFAULT_TRIALS = 1_000_000
+FIRST_LOOK = 10_000  # trials before a target is first looked at
 
 
 @dataclass
@@ -50,8 +54,11 @@ class Study:
     seed : 64-bit seed
     measures : tuple of what is counted
     points : list of Point
-    trials : failure patterns a point, in total
-    runs : training runs a point, in total
+    trials : failure patterns a point, in total; with a target, those before its first look
+    runs : training runs a point, likewise
+    target : dict estimate -> relative half-width that is enough (``stopping``)
+    max_trials, max_runs : with a target, how many at most
+    time_limit : wall time of the whole study, seconds, or None
     confidence : of the intervals
     common_random_numbers : whether all points share their failure orders
     text : the study as TOML, verbatim where it came unchanged from a file
@@ -66,6 +73,10 @@ class Study:
     confidence: float = 0.95
     common_random_numbers: bool = True
     text: str = ""
+    target: dict = field(default_factory=dict)
+    max_trials: int = 100_000_000
+    max_runs: int = 100_000
+    time_limit: float | None = None
 
     def total(self, measure):
         """Trials (training: runs) asked of a measure."""
@@ -166,41 +177,39 @@ def _build(raw, text, label):
     study = validated("study", raw.get("study", {}), label)
     sampling = validated("sampling", raw.get("sampling", {}), label)
     measures = tuple(dict.fromkeys(study.measure))
-    points = [_point(values, label, measures) for values in _grid(raw)]
+    swept = combinations(raw, validated("sweep", raw.get("sweep", {}), label), label)
+    points = [_point(values, label, measures, len(swept) > 1) for values in swept]
     seen = {}
     for number, point in enumerate(points, 1):
         if point.id in seen:
             raise UserError(f"{label}: points {seen[point.id]} and {number} are the same: {_brief(point)}")
         seen[point.id] = number
-    return Study(
+    built = Study(
         name=study.name or _default_name(points),
         seed=study.seed,
         measures=measures,
         points=points,
-        trials=sampling.trials,
+        trials=_trials(sampling),
         runs=sampling.runs,
         confidence=sampling.confidence,
         common_random_numbers=study.common_random_numbers,
         text=text,
+        target=sampling.target or {},
+        max_trials=sampling.max_trials,
+        max_runs=sampling.max_runs,
+        time_limit=sampling.time_limit,
     )
+    try:
+        rules_of(built)
+    except UserError as error:
+        raise UserError(f"{label}: {error}") from None
+    return built
 
 
-def _grid(raw):
-    """Yield ``{section: {key: value}}`` for every combination of the swept lists."""
-    axes = []
-    for section in SWEPT:
-        for name, value in raw.get(section, {}).items():
-            if f"{section}.{name}" == "layout.offsets":
-                value = value if value and isinstance(value[0], list) else [value]
-            axes.append((section, name, value if isinstance(value, list) else [value]))
-    for section, name, values in axes:
-        if not values:
-            raise UserError(f"{section}.{name} = []: an empty list sweeps nothing; give at least one value")
-    for chosen in itertools.product(*(values for _, _, values in axes)):
-        combination = {section: {} for section in SWEPT}
-        for (section, name, _), value in zip(axes, chosen, strict=True):
-            combination[section][name] = value
-        yield combination
+def _trials(sampling):
+    if sampling.trials is not None:
+        return sampling.trials
+    return FIRST_LOOK if sampling.target else DEFAULT_TRIALS
 
 
 def of_layout(
@@ -223,7 +232,7 @@ def of_layout(
     )
 
 
-def _point(values, label, measures):
+def _point(values, label, measures, swept):
     cluster = validated("cluster", values["cluster"], label)
     section = validated("layout", values["layout"], label)
     training = validated("training", values["training"], label)
@@ -241,7 +250,8 @@ def _point(values, label, measures):
             seed=section.seed,
         )
     except UserError as error:
-        raise UserError(f"{label}: {error}") from None
+        more = "; sweep.exclude leaves combinations out" if swept else ""
+        raise UserError(f"{label}: {error}{more}") from None
     return _point_of(layout, cluster, values, label, measures, training)
 
 

@@ -6,9 +6,10 @@ and an unknown key is refused with the nearest known one.
 
 import difflib
 import math
-from typing import Annotated, Literal
+from functools import cache
+from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from .errors import UserError
 from .layouts import KINDS
@@ -178,13 +179,71 @@ class Training(Section):
 
 
 class Sampling(Section):
-    """[sampling]: how much of it."""
+    """[sampling]: how much of it, and when it is enough."""
 
-    trials: Count = key(
-        1_000_000, ge=0, le=10**13, flags=["--trials"], help="failure patterns a point, in total"
+    trials: Count | None = key(
+        ge=0,
+        le=10**13,
+        flags=["--trials"],
+        help="failure patterns a point, in total (1,000,000); with a target, those before it is first looked at "
+        "(10,000)",
     )
-    runs: Count = key(16, ge=0, le=10**9, flags=["--runs"], help="training runs a point, in total")
+    runs: Count = key(
+        16,
+        ge=0,
+        le=10**9,
+        flags=["--runs"],
+        help="training runs a point, in total; with a target, those before it is first looked at",
+    )
+    target: dict[str, float] | None = key(
+        help="estimate -> relative half-width of its interval that is enough; every one of them must be reached "
+        "(--target mean_stack=0.001,endurable_failures=0.0005)"
+    )
+    max_trials: Count = key(
+        100_000_000, ge=1, le=10**13, help="with a target: failure patterns a point at most"
+    )
+    max_runs: Count = key(100_000, ge=1, le=10**9, help="with a target: training runs a point at most")
+    time_limit: Seconds | None = key(
+        gt=0, help="wall time of the whole study, spent where the interval is widest; not reproducible"
+    )
     confidence: float = key(0.95, gt=0, lt=1, help="confidence of the intervals")
+
+    @field_validator("target", mode="before")
+    @classmethod
+    def _told_as_text(cls, value):
+        """``["a=0.1", "b=0.2"]`` or ``"a=0.1"``, as flags give it, as a table."""
+        if isinstance(value, str):
+            value = [value]
+        if isinstance(value, list):
+            pairs = [str(part).partition("=") for part in value]
+            if any(not middle for _, middle, _ in pairs):
+                raise ValueError("must be estimate = relative half-width, such as mean_stack=0.001")
+            value = {name.strip(): number.strip() for name, _, number in pairs}
+        return value
+
+
+class Sweep(Section):
+    """[sweep]: how swept keys go together; without it they are crossed."""
+
+    zip: list[list[str]] | None = key(
+        help="lists of keys whose values go in step, such as cluster.groups,training.checkpoint_steps"
+    )
+    exclude: list[str] | None = key(
+        help="combinations to leave out: expressions over study keys, such as redundancy > 12 and kind == 'golomb'"
+    )
+
+    @field_validator("zip", mode="before")
+    @classmethod
+    def _one_list(cls, value):
+        """One list of keys stands for a list of one."""
+        return (
+            [value] if isinstance(value, list) and value and all(isinstance(k, str) for k in value) else value
+        )
+
+    @field_validator("exclude", mode="before")
+    @classmethod
+    def _one_text(cls, value):
+        return [value] if isinstance(value, str) else value
 
 
 SECTIONS = {
@@ -194,6 +253,7 @@ SECTIONS = {
     "failures": Failures,
     "training": Training,
     "sampling": Sampling,
+    "sweep": Sweep,
 }
 SWEPT = ("cluster", "layout", "failures", "training")  # sections in which a list sweeps the value
 
@@ -203,6 +263,37 @@ def keys():
     for section, model in SECTIONS.items():
         for name, field in model.model_fields.items():
             yield f"{section}.{name}", field
+
+
+@cache
+def number_kind(dotted):
+    """ "count", "seconds" or "number" of a key that holds one number; None of any other."""
+    section, name = dotted.split(".")
+    field = SECTIONS[section].model_fields[name]
+    inner = [field.annotation, *get_args(field.annotation)]
+    told = [*field.metadata, *(m for part in inner for m in getattr(part, "__metadata__", ()))]
+    for each in told:
+        if isinstance(each, BeforeValidator):
+            return {_count: "count", seconds: "seconds"}[each.func]
+    return (
+        "number"
+        if any(part is float or getattr(part, "__origin__", None) is float for part in inner)
+        else None
+    )
+
+
+def number_of(dotted, value):
+    """The value of such a key as an int or a float, limits unchecked; ValueError where it is no number."""
+    kind = number_kind(dotted)
+    if kind == "count":
+        return _count(value)
+    value = seconds(value) if kind == "seconds" else value
+    if isinstance(value, bool):
+        raise ValueError("must be a number")
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError("must be a number") from None
 
 
 def flags_of(dotted, field):

@@ -6,6 +6,8 @@ from spare_mc.study_model import flags_of, keys
 
 from .common import flag_value, json_option
 
+_WHOLE = ("layout.file", "study.name", "sweep.exclude")  # keys whose text a comma does not make a list
+
 
 def study_flags(wanted=None):
     """Decorator that gives a command one option per study key; values arrive as ``section__key``.
@@ -38,11 +40,21 @@ def overrides_of(values):
     }
     overrides = {}
     for dotted, value in given.items():
-        value = value if dotted in ("layout.file", "study.name") else flag_value(value)
+        value = value if dotted in _WHOLE or str(value).startswith("=") else flag_value(value)
         if dotted in ("study.measure", "layout.offsets") and not isinstance(value, list):
             value = [value]
         overrides[dotted] = value
     return overrides
+
+
+def _share(ctx, parameter, text):
+    """``"I/N"`` as (I, N)."""
+    if text is None:
+        return None
+    at, _, of = text.partition("/")
+    if not (at.isdigit() and of.isdigit() and 1 <= int(at) <= int(of)):
+        raise click.BadParameter(f"{text!r}: must be I/N, the I-th of N shards, I from 1 to N")
+    return int(at), int(of)
 
 
 @click.command("run", short_help="simulate a study")
@@ -52,20 +64,48 @@ def overrides_of(values):
 @click.option(
     "--backend", default="auto", metavar="NAME", help="auto, numba, cython or reference; same counts."
 )
-@click.option("--threads", type=int, help="Worker threads; default: the cores this job may use.")
+@click.option("--threads", type=int, help="Workers; default: the cores this job may use.")
+@click.option(
+    "--executor",
+    default="threads",
+    metavar="NAME",
+    help="Who computes: threads, processes, mpi (under mpiexec), dask; same counts.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Dask: its scheduler, or scheduler file; default: workers on this machine.",
+)
+@click.option(
+    "--shard", metavar="I/N", callback=_share, help="Count the I-th of N shards; 'spare-mc merge' joins them."
+)
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-@click.option("--dry-run", is_flag=True, help="List the points and what would be computed; write nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="List the points and estimate the time by a short calibration; write nothing.",
+)
 @json_option
-def command(study, output, backend, threads, quiet, dry_run, as_json, **flags):
+def command(study, output, backend, threads, executor, scheduler, shard, quiet, dry_run, as_json, **flags):
     """Simulate STUDY: a TOML file, a preset (paper-200, paper-600, paper-1000), or flags alone.
 
     Results go to an HDF5 file. Running the same command again resumes it: totals asked for are totals in the file, and
-    no trial is counted twice. Any study key is also a flag; a comma-separated list sweeps it, but for --offsets.
+    no trial is counted twice. Any study key is also a flag. A comma-separated list sweeps it (not --offsets), so does
+    a range: 8..20, 2..20 by 3, "1 min..1 h log 7"; "= 600000 / groups" works it out from other keys.
 
     \b
     spare-mc run paper-600
-    spare-mc run --groups 600 --redundancy 8,9,10 --layout golomb --trials 1e6 -o sweep.h5
+    spare-mc run --groups 600 --redundancy 8..10 --layout golomb --trials 1e6 -o sweep.h5
+    spare-mc run sweep.toml --target mean_stack=0.001 --time-limit "10 min"
     """
+    from spare_mc import executors
+
+    with executors.opened(executor, threads, scheduler) as workers:
+        if workers is not None:  # None: an MPI rank that was a worker
+            _run(study, output, backend, *workers, executor, shard, quiet, dry_run, as_json, flags)
+
+
+def _run(study, output, backend, pool, workers, executor, shard, quiet, dry_run, as_json, flags):
     from spare_mc import api, backends, report
     from spare_mc import study as studies
     from spare_mc.engine import check_threads
@@ -73,14 +113,30 @@ def command(study, output, backend, threads, quiet, dry_run, as_json, **flags):
 
     asked = studies.load(study, overrides_of(flags))
     chosen = backends.choose(backend, asked.measures)
-    threads = check_threads(threads)
-    path = output or f"{asked.name}.h5"
+    workers = check_threads(workers)
+    path = output or default_path(asked, shard)
+    who = f"{workers} {executor}" if executor in ("threads", "processes") else f"{workers} {executor} workers"
     if dry_run:
-        return report.print_plan(asked, path, chosen.name, threads, as_json)
+        return report.print_plan(asked, path, chosen.name, who, workers, shard, as_json)
     with reporter(quiet or as_json, chosen.name == "numba") as progress:
-        results = api.run(asked, path, backend=chosen.name, threads=threads, progress=progress)
+        results = api.run(
+            asked,
+            path,
+            backend=chosen.name,
+            threads=workers,
+            progress=progress,
+            executor=pool,
+            workers=workers,
+            share=shard,
+        )
     if as_json:
         report.print_results_json(results)
     elif not quiet:
         report.print_results(results)
-        report.print_footer(asked, path, chosen.name, threads, progress)
+        report.print_footer(asked, path, chosen.name, who, progress)
+    return None
+
+
+def default_path(study, shard):
+    """The results file of a study without -o, one of its own for each shard."""
+    return f"{study.name}.h5" if shard is None else f"{study.name}.{shard[0]}-of-{shard[1]}.h5"
