@@ -19,6 +19,7 @@ VERBS = {
     "optimize": "the redundancy, checkpoint period and layout of least time-to-train",
     "timeline": "one training run, event by event",
     "merge": "join results files of one study, such as shards",
+    "slurm": "write a job-array script for a study",
 }
 
 
@@ -68,8 +69,17 @@ def _fail(message):
     return 2
 
 
+def _end_on_terminate():
+    """Let a batch system's request to end (SIGTERM) be an interrupt: what was done is stored."""
+    import signal
+
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
 def main(arguments=None):
     """Entry point. Exit status 0; 1: a check disagrees; 2: bad input; 3: a worker died; 130: interrupted."""
+    _end_on_terminate()
     try:
         status = group.main(arguments, prog_name="spare-mc", standalone_mode=False) or 0
         sys.stdout.flush()  # a closed pipe shows here, not at interpreter exit

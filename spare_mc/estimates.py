@@ -150,8 +150,12 @@ def _endurance(histogram, result):
     groups = len(histogram) - 1
     values = np.flatnonzero(histogram)
     weights = histogram[values]
-    ks, ws = values.astype(object), weights.astype(object)
-    trials, total, squares = ws.sum(), (ks * ws).sum(), (ks * ks * ws).sum()
+    trials = int(weights.sum())
+    if trials * groups**2 < 2**63:  # exact in 64 bits
+        total, squares = int(values @ weights), int((values * values) @ weights)
+    else:
+        ks, ws = values.astype(object), weights.astype(object)
+        total, squares = (ks * ws).sum(), (ks * ks * ws).sum()
     failures = mean_interval(trials, total, squares, result.confidence, within=(0.0, groups - 1.0))
     estimates = {
         "endurable_failures": failures,

@@ -1,5 +1,7 @@
 """What the command line prints of results: tables with intervals, exact values and closed forms beside."""
 
+from collections import Counter
+
 from rich.table import Table
 
 from .commands.common import console, interval, number, print_json
@@ -224,7 +226,7 @@ def print_provenance(path, attributes):
     out.print()
 
 
-def print_footer(study, path, backend, who, progress):
+def print_footer(study, results, path, backend, who, progress):
     """What was done and where it lies."""
     last = progress.last
     if last is None:
@@ -233,6 +235,13 @@ def print_footer(study, path, backend, who, progress):
         added, what = last.done - last.before, "runs" if study.measures == ("training",) else "trials"
         done = f"{added:,} {what} added in {last.elapsed:.2f} s ({_rate(added, last.elapsed)} a second)"
     print(f"{done}; seed {study.seed}, backend {backend}, {who}")
+    reasons = Counter(result.stopped for result in results if result.stopped)
+    if set(reasons) - {"total"}:
+        told = ", ".join(f"{reason} {count:,}" for reason, count in reasons.most_common())
+        more = (
+            "; where the time limit stopped is not reproducible" if "time limit" in str(set(reasons)) else ""
+        )
+        print(f"points stopped by: {told}{more}")
     print(f"results: {path}   (spare-mc show | check | plot {path})")
 
 

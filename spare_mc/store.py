@@ -185,7 +185,8 @@ class Writer:
             }
         if shares != contents.shares or any(contents.stopped.get(i) != text for i, text in told.items()):
             contents.stopped, contents.shares = {**contents.stopped, **told}, shares
-            self._results = {}
+            for index, result in self._results.items():
+                result.stopped = contents.stopped.get(contents.points[index][0], "")
             self._changed = True
 
     def close(self):

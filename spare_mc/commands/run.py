@@ -133,7 +133,7 @@ def _run(study, output, backend, pool, workers, executor, shard, quiet, dry_run,
         report.print_results_json(results)
     elif not quiet:
         report.print_results(results)
-        report.print_footer(asked, path, chosen.name, who, progress)
+        report.print_footer(asked, results, path, chosen.name, who, progress)
     return None
 
 
