@@ -29,6 +29,9 @@ class Backend:
         """
         return None
 
+    def load(self, measure):
+        """Import what runs a measure; not from two threads at once, which Numba's import does not take."""
+
     def plan(self, measure, point):
         """Whatever the kernel prepares once per point; immutable, shared by threads."""
         raise NotImplementedError
@@ -68,6 +71,9 @@ class _Kernels(Backend):
     def kernel(self, measure):
         """The module with the kernel of a measure."""
         raise NotImplementedError
+
+    def load(self, measure):
+        self.kernel(measure)
 
     def plan(self, measure, point):
         layout = point.layout

@@ -45,6 +45,7 @@ _EVENTS = {
     "moves_per_reorder": ("reorders",),
     "patch_stacks": ("reorders",),
     "unfinished_fraction": ("unfinished",),
+    **{name: (name,) for name in ("restarts", "failures", "reorders", "moves")},
     "availability": ("restarts", "failures"),
     "useful_fraction": ("restarts", "failures"),
 }
@@ -103,7 +104,7 @@ def _rule(study, measure, targets):
     if study.time_limit is None:
         return Rule(measure, total, total, {})
     # Under a time limit all points get a little before any gets much.
-    return Rule(measure, min(total, max(16 if measure == "training" else 1000, -(-total // 64))), total, {})
+    return Rule(measure, min(total, 16 if measure == "training" else 1000), total, {})
 
 
 def measure_of(name, measures):

@@ -44,22 +44,29 @@ class Journal:
 
     def append(self, tallies):
         """Append a record and see it to the disk; UserError, the journal as it was before, when that cannot be done."""
+        start = None
         try:
             if self._file is None:
-                self._file = open(self._place, "wb")  # noqa: SIM115 - closed by close
-                self._file.write(f"{_FORMAT} {self._publication}\n".encode())
+                self._file = open(self._place, "wb", buffering=0)  # noqa: SIM115 - closed by close
+                self._write(f"{_FORMAT} {self._publication}\n".encode())
             start = self._file.tell()
-            try:
-                self._file.write(_record(tallies))
-                self._file.flush()
-                os.fsync(self._file.fileno())
-            except BaseException:  # half a record would hide those after it
+            self._write(_record(tallies))
+            os.fsync(self._file.fileno())
+        except BaseException as error:
+            if start is not None:  # half a record would hide those after it
                 with suppress(OSError):
                     self._file.truncate(start)
-                self.close()
-                raise
-        except OSError as error:
-            raise UserError(f"{self._path}: cannot be written: {self._place.name}: {reason(error)}") from None
+                    self._file.seek(start)
+            if isinstance(error, OSError):
+                message = f"{self._path}: cannot be written: {self._place.name}: {reason(error)}"
+                raise UserError(message) from None
+            raise
+
+    def _write(self, data):
+        """All of it: a write to a disk that is nearly full takes what fits."""
+        view = memoryview(data)
+        while view:
+            view = view[self._file.write(view) :]
 
     def close(self):
         """Close the file, leaving it there."""

@@ -15,6 +15,9 @@ from .tallies import Tally
 _MOST_CELLS = 2**25  # cells (N r) of the layouts whose plans are held: 256 MB with their tables at worst
 
 
+_loading = threading.Lock()
+
+
 @dataclass(frozen=True)
 class Piece:
     """A block: trials first .. first + count - 1 of one measure of a point, drawn with ``key``."""
@@ -39,7 +42,11 @@ def run_pieces(backend, pieces):
     -------
     list of ``(Tally, seconds)``, one a piece, in order; seconds are those spent in the block itself.
     """
-    chosen = backends.choose(backend, {piece.measure for piece in pieces})
+    measures = {piece.measure for piece in pieces}
+    with _loading:
+        chosen = backends.choose(backend, measures)
+        for measure in measures:
+            chosen.load(measure)
     found = []
     for piece in pieces:
         plan = _plans.get(chosen, piece.measure, piece.point)
