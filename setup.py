@@ -22,7 +22,7 @@ SHARED = (
 )
 # -ffp-contract=off: fused multiply-adds would round differently from the Numba kernels. -g0: no debug symbols, which
 # would triple the size of the package.
-OPTIONS = ["-O3", "-ffp-contract=off", "-g0"]
+OPTIONS = ["-O3", "-fwrapv", "-ffp-contract=off", "-g0"]
 
 
 def extensions():

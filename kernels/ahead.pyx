@@ -10,33 +10,9 @@ import numpy as np
 
 from .survival_plan import plan
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+include "ahead_keys.pxi"
 
 __all__ = ["endurable", "pattern_keys", "plan"]
-
-cdef extern from "ahead_lanes.h" nogil:
-    ctypedef struct spare_schedule:
-        pass
-    ctypedef struct spare_trials:
-        pass
-    void spare_schedule_keys(spare_schedule* keys, uint32_t k0, uint32_t k1)
-    void spare_start_trials(spare_trials* part, uint64_t trial, uint32_t k0)
-    void spare_draw_of_trials(
-        int16_t* out, const spare_trials* part, uint64_t draw, uint64_t high, const spare_schedule* keys)
-    void spare_draws_packed(int16_t* out, uint64_t draw, uint64_t trial, const spare_schedule* keys)
-    void spare_draws_full(uint32_t* out, uint64_t draw, uint64_t trial, const spare_schedule* keys)
-    ctypedef struct spare_lanes:
-        pass
-    spare_lanes spare_load(const int16_t* start)
-    void spare_store(int16_t* to, spare_lanes v)
-    spare_lanes spare_splat(int16_t x)
-    spare_lanes spare_max(spare_lanes a, spare_lanes b)
-    spare_lanes spare_min(spare_lanes a, spare_lanes b)
-    spare_lanes spare_tally_below(spare_lanes tally, spare_lanes a, spare_lanes b)
-    spare_lanes spare_tally_equal(spare_lanes tally, spare_lanes a, spare_lanes b)
-    uint32_t spare_mask_below(spare_lanes a, spare_lanes b)
-    uint32_t spare_mask_equal(spare_lanes a, spare_lanes b)
 
 # a plan's numbers, kinds and ways, in the order of survival_plan
 cdef enum:
@@ -46,24 +22,12 @@ cdef enum:
 cdef enum:
     LANES, SINGLE, BITS
 
-cdef uint64_t LOW = 0xFFFFFFFF
 cdef uint64_t NEVER = 0xFFFFFFFFFFFFFFFF
-cdef int16_t TOP = 32767
 cdef enum:
     FLUSH = 32767  # rows after which 16-bit tallies are emptied, before they can wrap
 
 
 # ---- keys ------------------------------------------------------------------------------------------------------
-
-
-cdef void trials16(int16_t[::1] keys, Py_ssize_t draws, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
-    cdef spare_schedule schedule
-    cdef spare_trials part
-    cdef Py_ssize_t draw
-    spare_schedule_keys(&schedule, k0, k1)
-    spare_start_trials(&part, trial, k0)
-    for draw in range(draws):
-        spare_draw_of_trials(&keys[64 * draw], &part, <uint64_t>draw, trial >> 32, &schedule)
 
 
 cdef void trial1(int16_t[::1] keys, Py_ssize_t draws, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
@@ -76,16 +40,9 @@ cdef void trial1(int16_t[::1] keys, Py_ssize_t draws, uint32_t k0, uint32_t k1, 
 
 def pattern_keys(uint32_t[::1] keys, uint32_t k0, uint32_t k1, uint64_t trial):
     """Fill ``keys`` (uint32[N]) with the failure-order keys of one trial; see ``philox.pattern_keys``."""
-    cdef uint32_t[64] block
-    cdef spare_schedule schedule
-    cdef Py_ssize_t g, n = keys.shape[0], whole = n & ~63
+    cdef Py_ssize_t n = keys.shape[0]
     with nogil:
-        spare_schedule_keys(&schedule, k0, k1)
-        for g in range(0, whole, 64):
-            spare_draws_full(&keys[g], <uint64_t>(g >> 2), trial, &schedule)
-        if whole < n:
-            spare_draws_full(block, <uint64_t>(whole >> 2), trial, &schedule)
-            memcpy(&keys[whole], block, (n - whole) * sizeof(uint32_t))
+        draw_full(&keys[0], n, k0, k1, trial)
 
 
 cdef uint64_t rank(int64_t group, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
@@ -301,11 +258,6 @@ cdef int64_t settle(
 # ---- blocks of trials --------------------------------------------------------------------------------------------
 
 
-cdef int side_by_side(uint64_t trial, Py_ssize_t left) noexcept nogil:
-    cdef uint64_t room = (<uint64_t>1 << 32) - (trial & LOW)
-    return <int>min(<uint64_t>min(16, left), room)
-
-
 cdef void finish(
     const int64_t[::1] numbers, const int64_t[::1] places, const uint32_t[::1] hosts,
     int32_t[::1] rows, Py_ssize_t many_rows, const int16_t* keys, const int16_t* best, int32_t[::1] tied, uint64_t[::1] ranks,
@@ -333,7 +285,7 @@ cdef void run_lanes(
     cdef int lanes
     while done < out.shape[0]:
         lanes = side_by_side(first + <uint64_t>done, out.shape[0] - done)
-        trials16(keys, (groups + 3) >> 2, k0, k1, first + <uint64_t>done)
+        draw_trials16(&keys[0], (groups + 3) >> 2, k0, k1, first + <uint64_t>done)
         if numbers[KIND] == CIRCULANT:
             wrap(&keys[0], 16 * groups, end)
             source = &keys[0]
@@ -408,7 +360,7 @@ cdef void run_bits(
         for b in range(parts):
             lanes[b] = side_by_side(first + <uint64_t>done, out.shape[0] - done)
             if lanes[b] > 0:
-                trials16(keys[b], (groups + 3) >> 2, k0, k1, first + <uint64_t>done)
+                draw_trials16(&keys[b, 0], (groups + 3) >> 2, k0, k1, first + <uint64_t>done)
                 flag_early(&keys[b, 0], groups, bound, words, 16 * b)
             done += lanes[b]
         many = lost_rows(words, hosts, width, numbers[LOOK], rows, masks)

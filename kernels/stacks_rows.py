@@ -10,9 +10,9 @@ from .stacks_batches import keep_rows, load_batch, new_progress
 from .stacks_blocks import bounds_by_blocks
 from .stacks_lanes import LANES, bounds_of_count, count_alive, wipe_out_bounds
 from .stacks_paths import complete16, new_box
+from .stacks_plan import ARCS, RING
 from .stacks_sweep import sweep16
 
-TABLE, RING, ARCS, BLOCKS = 0, 1, 2, 3  # which method finds the least depth; RING: a table of short offsets
 _ALL = (1 << LANES) - 1
 
 

@@ -9,7 +9,7 @@ from .jit import njit
 from .matching import lower_by_matching, new_work
 from .stacks_arcs import lower_by_walk
 from .stacks_blocks import lower_by_blocks
-from .stacks_rows import ARCS, BLOCKS
+from .stacks_plan import ARCS, BLOCKS
 from .stacks_values import count_below, count_equal, rank_keys, select
 
 

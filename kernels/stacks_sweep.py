@@ -12,7 +12,6 @@ from .jit import njit
 from .lanes import load16, mask_below, splat16, store, tally_below, umax, umin
 from .stacks_lanes import LANES
 
-MAX_REDUNDANCY = 128  # what a place of 7 bits and a count of 8 bits can tell apart
 DONE = np.uint16(0x8000)
 _NOBODY = np.uint16(
     0xC000

@@ -14,7 +14,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from spare_mc.kernels import reference, reference_stacks, stacks
+from spare_mc.kernels import reference, reference_stacks, stacks, stacks_plan
 from spare_mc.kernels.philox import pattern_keys, split64
 from spare_mc.layouts import Layout
 
@@ -159,8 +159,8 @@ def test_lanes_match_one_by_one(layout):
     keys = _keys(layout.groups, 7, 1, count)
     assert np.array_equal(found, stacks.capacity_of_keys(plan, keys))
     # and whatever the method for the family, matching says the same
-    by_matching = plan._replace(kind=stacks.TABLE)
-    few = 20 if plan.kind == stacks.TABLE or layout.groups < 1000 else 4
+    by_matching = plan._replace(kind=stacks_plan.TABLE)
+    few = 20 if plan.kind == stacks_plan.TABLE or layout.groups < 1000 else 4
     assert np.array_equal(found[:few], stacks.capacity_of_keys(by_matching, keys[:few]))
 
 
