@@ -142,7 +142,8 @@ cdef void rows_of_blocks(
         count = load_batch(b, ages, groups)
         if count == 0:
             break
-        undecided = 0
+        undecided = clear = 0
+        memset(alive, 0, sizeof(alive))
         bounds_by_blocks(starts, blocks, ages, r, bounds, members)
         for depth in range(r, 1, -1):
             if depth == r or memcmp(bounds + 16 * depth, bounds + 16 * (depth + 1), 32):

@@ -76,11 +76,14 @@ class _Kernels(Backend):
         self.kernel(measure)
 
     def plan(self, measure, point):
-        layout = point.layout
         if measure == "training":
             from .training_setup import kernel_plan
 
-            return kernel_plan(point.parameters, layout)
+            return kernel_plan(point.parameters, point.layout)
+        return self.prepared(measure, point.layout)
+
+    def prepared(self, measure, layout):
+        """The plan of a layout, for a measure of failure patterns."""
         prepare = self.kernel(measure).plan
         if measure != "survival":
             return prepare(layout.host_table(), layout.stack_table())
@@ -138,9 +141,8 @@ class Cython(_Kernels):
     """Compiled at install: no start-up, no cache."""
 
     name = "cython"
-    modules = {
-        "survival": "ahead"
-    }  # the module of each measure, kernels/MODULE.pyx, built at several vector levels
+    # the module of each measure, kernels/MODULE.pyx, built at several vector levels
+    modules = {"survival": "ahead", "stacks": "ahead_stacks"}
     measures = tuple(modules)
     cost = 1.0
 
