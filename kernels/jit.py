@@ -40,10 +40,14 @@ def _usable(folder):
         return None
 
 
+def cache_root():
+    """The folder that holds compiled kernels of all versions (Path), whether or not it is there."""
+    return Path(os.environ.get("SPARE_MC_CACHE_DIR") or platformdirs.user_cache_dir("spare-mc")) / "numba"
+
+
 def cache_folder():
     """Where compiled kernels are kept (Path), or None when no folder can be written."""
-    root = os.environ.get("SPARE_MC_CACHE_DIR") or platformdirs.user_cache_dir("spare-mc")
-    return _usable(Path(root) / "numba" / _fingerprint())
+    return _usable(cache_root() / _fingerprint())
 
 
 class _Forgiving:

@@ -20,6 +20,7 @@ VERBS = {
     "timeline": "one training run, event by event",
     "merge": "join results files of one study, such as shards",
     "slurm": "write a job-array script for a study",
+    "doctor": "what this machine offers, and a self-test of every backend",
 }
 
 
