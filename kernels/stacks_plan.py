@@ -59,7 +59,7 @@ def _family(stacks):
     numbers = np.arange(groups)
     width = (stacks >= 0).sum(axis=1)
     low = np.where(stacks < 0, groups, stacks).min(axis=1)
-    starts = np.append(np.unique(low), groups)
+    starts = np.append(np.flatnonzero(np.bincount(low)), groups)
     block = np.searchsorted(starts, numbers, side="right") - 1
     size = np.diff(starts)[block]
     # r types of a group that lie in its own block of so many: a partition

@@ -27,7 +27,7 @@ class Plan(NamedTuple):
 
 def _places(groups, offsets):
     """Where a type's hosts lie from the one that makes the farthest nearest (a window of the ring)."""
-    places = np.unique(-np.asarray(offsets, np.int64) % groups)
+    places = np.array(sorted({-int(offset) % groups for offset in offsets}), np.int64)
     gaps = np.diff(places, append=places[0] + groups)
     first = (int(np.argmax(gaps)) + 1) % places.size
     return np.sort((places - places[first]) % groups)

@@ -43,8 +43,11 @@ def is_golomb(marks, groups):
     """Whether all differences of two of the ``marks`` (ints) are distinct modulo ``groups``."""
     marks = np.asarray(marks, dtype=np.int64)
     differences = (marks[:, None] - marks) % groups
-    differences = np.unique(differences[differences != 0])
-    return len(differences) == len(marks) * (len(marks) - 1)
+    differences = np.sort(
+        differences[differences != 0]
+    )  # np.unique would load numpy.ma, a tenth of a short run
+    distinct = len(differences) - np.count_nonzero(differences[1:] == differences[:-1])
+    return distinct == len(marks) * (len(marks) - 1)
 
 
 def _are_golomb(rulers, groups):

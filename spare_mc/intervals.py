@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import student
+
 
 class Estimate(NamedTuple):
     """A value with its interval.
@@ -30,9 +32,7 @@ class Estimate(NamedTuple):
 
 def _half_widths(trials, confidence):
     """Two-sided Student quantile over sqrt(trials)."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(trials - 1, 0.5 + confidence / 2)) / sqrt(trials)
+    return student.two_sided(trials - 1, confidence) / sqrt(trials)
 
 
 def _around(mean, std, trials, confidence, within):

@@ -109,7 +109,7 @@ def name_of(layout):
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("layout", SMALL + MEDIUM, ids=name_of)
-@pytest.mark.parametrize(("name", "measure"), combinations())
+@pytest.mark.parametrize(("name", "measure"), list(combinations()))
 def test_equals_the_reference(name, measure, layout):
     if layout.groups > MOST.get(name, 10**6):
         pytest.skip("takes minutes")

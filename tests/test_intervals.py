@@ -1,12 +1,12 @@
 """Intervals against published values, tail sums counted by hand, and their coverage (fixed seeds)."""
 
 from fractions import Fraction
-from math import comb, sqrt
+from math import comb, pi, sqrt, tan
 
 import numpy as np
 import pytest
 
-from spare_mc import intervals
+from spare_mc import intervals, student
 
 
 def tail(n, p, low, high):
@@ -177,3 +177,20 @@ def test_weights_are_repetitions():
     values, weights = np.array([1.5, 2.25, 9.0]), np.array([3, 1, 4])
     repeated = intervals.sample_interval(np.repeat(values, weights))
     assert intervals.sample_interval(values, weights) == pytest.approx(repeated, rel=1e-14)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99, 0.999, 0.999999])
+def test_student_quantiles_are_scipys(confidence):
+    from scipy.special import stdtrit
+
+    for df in (*range(1, 40), 99, 100, 999, 1000, 1001, 1002, 4321, 10**5, 10**9, 10**13):
+        ours, theirs = student.two_sided(df, confidence), stdtrit(df, 0.5 + confidence / 2)
+        assert ours == pytest.approx(theirs, rel=1e-10 if confidence > 0.9999 else 1e-12), df
+
+
+def test_student_quantiles_of_one_and_two_degrees_of_freedom():
+    """Closed forms: tan(pi c / 2), and c sqrt(2 / (1 - c^2))."""
+    for confidence in (0.1, 0.5, 0.9, 0.95, 0.99):
+        assert student.two_sided(1, confidence) == pytest.approx(tan(pi * confidence / 2), rel=1e-13)
+        closed = confidence * sqrt(2 / (1 - confidence**2))
+        assert student.two_sided(2, confidence) == pytest.approx(closed, rel=1e-13)
