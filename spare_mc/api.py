@@ -91,10 +91,10 @@ def training(
     Raises UserError (a ValueError) for bad arguments.
     """
     failures = {"law": law, "system_mtbf": system_mtbf} | ({} if shape is None else {"shape": shape})
-    unknown = [name for name in settings if name not in SECTIONS["training"].model_fields]
+    unknown = [name for name in settings if name not in SECTIONS["training"].fields]
     if unknown:
         raise UserError(
-            f"training: unknown setting {unknown[0]!r}; {nearest(unknown[0], SECTIONS['training'].model_fields)}"
+            f"training: unknown setting {unknown[0]!r}; {nearest(unknown[0], SECTIONS['training'].fields)}"
         )
     return _measure(
         "training",

@@ -25,11 +25,6 @@ VERBS = {
 }
 
 
-# What libraries would do at start, a fifth of a short run, to no use here: a pool of BLAS threads on every core, and a
-# look through all installed packages for plugins of the study's validator.
-_START = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
-
-
 class Verbs(click.Group):
     """A group whose commands are imported on demand."""
 
@@ -87,8 +82,8 @@ def _end_on_terminate():
 def main(arguments=None):
     """Entry point. Exit status 0; 1: a check disagrees; 2: bad input; 3: a worker died; 130: interrupted."""
     _end_on_terminate()
-    for name, value in _START.items():
-        os.environ.setdefault(name, value)
+    # NumPy's BLAS would start a thread on every core, a tenth of a short run, to no use here
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         status = group.main(arguments, prog_name="spare-mc", standalone_mode=False) or 0
         sys.stdout.flush()  # a closed pipe shows here, not at interpreter exit

@@ -239,7 +239,7 @@ def _point(values, label, measures, swept):
     if section.redundancy is None and section.offsets is None and section.file is None:
         raise UserError(f"{label}: layout.redundancy (--redundancy) is missing")
     if "kind" not in values["layout"] and (section.offsets is not None or section.file is not None):
-        section = section.model_copy(update={"kind": "custom"})
+        section = section.replaced(kind="custom")
     try:
         layout = Layout.from_kind(
             section.kind,

@@ -222,12 +222,12 @@ class _Names(dict):
         return True
 
     def __missing__(self, name):
-        owners = [s for s in SWEPT if name in SECTIONS[s].model_fields]
+        owners = [s for s in SWEPT if name in SECTIONS[s].fields]
         if len(owners) == 1:
             return self[owners[0]][name]
         if owners:
             raise _Unset(f"{name!r} may be {' or '.join(f'{s}.{name}' for s in owners)}; name the section")
-        known = {n for s in SWEPT for n in SECTIONS[s].model_fields}
+        known = {n for s in SWEPT for n in SECTIONS[s].fields}
         raise _Unset(f"unknown name {name!r}; {nearest(name, known)}")
 
 
@@ -239,10 +239,10 @@ class _Values(dict):
         self._section, self._given = section, given
 
     def __missing__(self, name):
-        fields = SECTIONS[self._section].model_fields
+        fields = SECTIONS[self._section].fields
         if name not in fields:
             raise _Unset(f"unknown key {self._section}.{name}; {nearest(name, fields)}")
-        value = self._given.get(name, None if fields[name].is_required() else fields[name].default)
+        value = self._given.get(name, None if fields[name].required else fields[name].default)
         if value is None:
             raise _Unset(f"{self._section}.{name} has no value")
         if _is_formula(value):

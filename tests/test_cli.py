@@ -36,7 +36,7 @@ def test_help_is_instant_and_light():
         "import sys, spare_mc.cli\n"
         "try: spare_mc.cli.main(['--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'numba', 'h5py', 'matplotlib', 'scipy', 'pydantic', 'numpy', 'rich'} & set(sys.modules)\n"
+        "heavy = {'numba', 'h5py', 'matplotlib', 'scipy', 'numpy', 'rich'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 def row(dotted, field):
     """A study key's row in docs/study.md."""
-    default = "required" if field.is_required() else "" if field.default is None else f"`{field.default}`"
+    default = "required" if field.required else "" if field.default is None else f"`{field.default}`"
     flags = ", ".join(f"`{flag}`" for flag in flags_of(dotted, field))
     return f"| `{dotted}` | {flags} | {default} | {field.description} |"
 

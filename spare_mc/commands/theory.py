@@ -66,10 +66,10 @@ def command(groups, redundancy, kind, offsets, layout_file, layout_seed, as_json
 
 def _duration(key, value):
     from spare_mc.errors import UserError
-    from spare_mc.study_model import seconds
+    from spare_mc.fields import seconds
 
     try:
-        return float(seconds(value))
+        return seconds(value)
     except ValueError as error:
         raise UserError(f"{key} = {value!r}: {error}") from None
 
