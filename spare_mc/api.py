@@ -182,7 +182,15 @@ def checked_share(share):
 
 
 def open(path):
-    """A results file, read: ``.points`` (list of PointResult), ``.attributes``, ``.study_text``."""
+    """A results file, open for reading; quick however many points it holds.
+
+    Returns
+    -------
+    spare_mc.store.File: ``.points`` (list of PointResult), ``.attributes``, ``.study_text``; ``.to_xarray()`` for
+    labelled arrays, ``.to_dataframe()`` for a flat table (docs/reading.md). Tallies are read when they are asked for.
+
+    Raises UserError, naming the file, when there is none, it is not a results file, or it is damaged.
+    """
     from . import store
 
-    return store.read(path)
+    return store.view(path)

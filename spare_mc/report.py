@@ -1,12 +1,14 @@
 """What the command line prints of results: tables with intervals, exact values and closed forms beside."""
 
 from collections import Counter
+from pathlib import PurePath
 
-from rich.table import Table
+from rich.table import Table as RichTable
 
 from .commands.common import console, interval, number, print_json
 from .estimates import UNITS
 from .results import PointResult
+from .selection import Table
 from .training_estimates import LOST, PARTS
 
 _NAMES = {
@@ -31,6 +33,8 @@ _NAMES = {
     **{f"{part}_s": f"  time in {part}" for part in PARTS},
     **{f"gpu_hours_lost_{part}": f"  GPU-hours lost to {part}" for part in LOST},
 }
+
+MANY = 40  # rows of a table that is printed unasked
 
 # Estimates that a table of many points shows; one point shows all.
 _MAIN = (
@@ -84,8 +88,9 @@ def beside(result):
     return values
 
 
-def _point_table(result):
-    table = Table(title=title(result), title_justify="left", title_style="bold", box=None, pad_edge=False)
+def _point_table(result, file=None):
+    heading = f"{file}: {title(result)}" if file else title(result)
+    table = RichTable(title=heading, title_justify="left", title_style="bold", box=None, pad_edge=False)
     level = f"{100 * result.confidence:g} % interval"
     values = beside(result)
     known = any(name in values for name in result.estimates)
@@ -124,17 +129,32 @@ def _verdict_on_mu(result):
     )
 
 
-def print_results(results):
-    """Print a table a point for a few points, one table of all for many."""
+def print_results(results, files=None, columns=None, limit=MANY):
+    """Print a table a point for a few points, one table of all for many.
+
+    Parameters
+    ----------
+    results : list of PointResult
+    files : the file each comes from, where they come from several
+    columns : resolved columns of ``selection.Table`` to print instead of the usual ones
+    limit : rows printed at most, 0 for all; a line tells of the others
+    """
     out = console()
-    if len(results) > 3:
-        out.print(_sweep_table(results))
-        return
-    for result in results:
-        out.print(_point_table(result))
-        for line in _remarks(result):
-            out.print(line)
-        out.print()
+    table = Table(results, files)
+    shown = table.take(range(min(limit or len(table), len(table))))
+    if len(table) > 3 or columns:
+        out.print(_chosen_table(shown, columns) if columns else _sweep_table(shown, table))
+    else:
+        for result, file in zip(shown.points, shown.files or [None] * len(shown), strict=True):
+            out.print(_point_table(result, file))
+            for line in _remarks(result):
+                out.print(line)
+            out.print()
+    if len(shown) < len(table):
+        out.print(
+            f"{len(table) - len(shown):,} more of {len(table):,} points: spare-mc show FILE.h5 --limit 0 prints all; "
+            "--where and --sort choose, --columns names columns, --csv and --json print everything"
+        )
 
 
 def _remarks(result):
@@ -147,6 +167,8 @@ def _remarks(result):
     counted += [f"{result.runs:,} training runs"] if result.runs else []
     told = _verdict_on_mu(result)
     yield ", ".join(counted) + (f"; {told}" if told else "")
+    if getattr(result, "stopped", None):
+        yield f"stopped: {result.stopped}"
     p = result.parameters
     if "training.shard_size" in p:
         size = p["layout.redundancy"] * p["training.shard_size"]
@@ -159,42 +181,85 @@ def _remarks(result):
         yield f"training: {rules}"
 
 
-def _sweep_table(results):
+def _sweep_table(shown, table):
     """One row a point: the parameters that differ, then estimates with half-widths."""
-    table = Table(box=None, pad_edge=False)
-    swept = varying(results)
-    for key in swept:
-        table.add_column(key.split(".")[1], justify="right", no_wrap=True)
-    table.add_column("trials", justify="right")
+    drawn = _empty_table()
+    results = shown.points
+    swept = varying(table.points)
+    head = ["file", *swept] if table.files else swept
+    for key in head:
+        drawn.add_column(_heading(key.rpartition(".")[2], table.unit(key)), justify="right", no_wrap=True)
+    drawn.add_column("trials" if any(r.trials for r in results) else "runs", justify="right")
     names = [name for name in _MAIN if any(name in r.estimates for r in results)]
     for name in names:
-        unit = UNITS.get(name, "1")
-        # The backslash keeps the unit from being read as markup.
-        heading = _NAMES.get(name, name) + ("" if unit == "1" else f" \\[{unit}]")
-        table.add_column(heading, justify="right")
+        drawn.add_column(_heading(_NAMES.get(name, name), UNITS.get(name, "1")), justify="right")
     endurance = "endurable_failures" in names
     if endurance:
-        table.add_column("exact K", justify="right")
-        table.add_column("mu - 1", justify="right")
-    for result in results:
-        cells = [cell(result.parameters.get(key)) for key in swept]
-        cells.append(f"{result.trials or result.runs:,}")
-        cells += [_plus_minus(result.estimates.get(name)) for name in names]
+        drawn.add_column("exact K", justify="right")
+        drawn.add_column("mu - 1", justify="right")
+    stopped = "stopped" in table.labels
+    if stopped:
+        drawn.add_column("stopped", justify="left")
+    cells = [list(map(cell, shown.column(key))) for key in swept]
+    if table.files:
+        cells.insert(0, _file_names(shown.files))
+    for row, result in enumerate(results):
+        line = [column[row] for column in cells]
+        line.append(f"{result.trials or result.runs:,}")
+        line += [_plus_minus(result.estimates.get(name)) for name in names]
         if endurance:
-            cells += map(number, beside(result)["endurable_failures"])
-        table.add_row(*cells)
+            line += map(number, beside(result)["endurable_failures"])
+        if stopped:
+            line.append(cell(getattr(result, "stopped", None)))
+        drawn.add_row(*line)
+    _explain(drawn, results)
+    return drawn
+
+
+def _file_names(files):
+    """Names of files without their folders, where these tell them apart."""
+    names = {file: PurePath(file).name for file in files}
+    return [names[file] for file in files] if len(set(names.values())) == len(names) else files
+
+
+def _chosen_table(shown, columns):
+    """One row a point with the columns asked for; an estimate is shown with its half-width."""
+    drawn = _empty_table()
+    cells = []
+    for key in columns:
+        name = key.rpartition(".")[2] if key in shown.parameters else _NAMES.get(key, key)
+        drawn.add_column(_heading(name, shown.unit(key)), justify="right", no_wrap=key not in shown.estimates)
+        if key in shown.estimates:
+            cells.append([_plus_minus(p.estimates.get(key)) for p in shown.points])
+        elif key in shown.parameters or key in shown.labels:
+            cells.append(list(map(cell, shown.column(key))))
+        else:
+            cells.append(list(map(number, shown.column(key))))
+    for row in range(len(shown)):
+        drawn.add_row(*(column[row] for column in cells))
+    if any(key in shown.estimates for key in columns):
+        _explain(drawn, shown.points)
+    return drawn
+
+
+def _empty_table():
+    return RichTable(box=None, pad_edge=False)
+
+
+def _heading(name, unit):
+    # The backslash keeps the unit from being read as markup.
+    return name if unit in ("1", name) else f"{name} \\[{unit}]"
+
+
+def _explain(drawn, results):
     level = {f"{100 * r.confidence:g} %" for r in results}
-    table.caption = f"± half-width of the {' or '.join(sorted(level))} interval"
-    table.caption_justify = "left"
-    return table
+    drawn.caption = f"± half-width of the {' or '.join(sorted(level))} interval"
+    drawn.caption_justify = "left"
 
 
 def varying(results):
     """Dotted keys of parameters that differ between points, without what only follows from them."""
-    derived = ("layout.digest", "layout.offsets", "cluster.gpus_per_group")
-    keys = dict.fromkeys(key for r in results for key in r.parameters if key not in derived)
-    found = [key for key in keys if len({cell(r.parameters.get(key)) for r in results}) > 1]
-    return found or ["layout.kind", "cluster.groups", "layout.redundancy"]
+    return Table(results).swept or ["layout.kind", "cluster.groups", "layout.redundancy"]
 
 
 def cell(value):

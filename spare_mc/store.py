@@ -18,12 +18,13 @@ from .errors import UserError
 from .store_contents import check_same, copy_of, in_order, new_publication, now, of_study, widest
 from .store_journal import Journal, path_of, replay
 from .store_merge import merge
-from .store_read import File, Summary, contents_of, read, summary
+from .store_read import contents_of, read, summary, view
 from .store_stopped import joined_shares, told_reasons, whole_of_shares
+from .store_view import File, Summary
 from .store_write import image_of
 from .tallies import MEASURES, Tally
 
-__all__ = ["File", "Summary", "Writer", "merge", "read", "summary"]
+__all__ = ["File", "Summary", "Writer", "merge", "read", "summary", "view"]
 
 
 class Writer:

@@ -1,0 +1,255 @@
+"""Points of results files as a table: choosing, sorting and naming its rows and columns.
+
+A column is a parameter (``layout.redundancy``, or its last word where no other column has it), an estimate
+(``mean_stack``), a statistic of one (``mean_stack_low``, ``_high``, ``_std``), a total (``trials``, ``runs``), or a
+label (``id``, ``seed``, ``stopped``, ``file``).
+"""
+
+import math
+import operator
+import re
+from functools import cached_property
+
+from .errors import UserError
+from .estimates import DESCRIPTIONS, UNITS
+from .store_schema import STATISTICS, parameter_unit
+
+DERIVED = ("cluster.gpus_per_group", "layout.offsets", "layout.digest")  # follow from other parameters
+_STATISTICS = {
+    "mean": "",
+    **{name: f"_{name}" for name in STATISTICS[1:]},
+}  # statistic -> ending of its column
+_TOTALS = ("trials", "runs")
+_LABELS = ("id", "seed", "stopped", "file")
+_FLAGS = {"N": "cluster.groups", "r": "layout.redundancy"}  # short flags of run
+_OPERATORS = {
+    "=": operator.eq, "==": operator.eq, "!=": operator.ne,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_CONDITION = re.compile(r"\s*([\w.]+)\s*(?:(<=|>=|!=|==|=|<|>)|\s(in)\s)\s*(.*?)\s*", re.DOTALL)
+_NONE = "none"  # what a condition says for a value that a point does not have
+
+
+class Table:
+    """Points with named columns.
+
+    Parameters
+    ----------
+    points : list of PointResult
+    files : the file each comes from, list of str; None where they come from one, or from none
+    """
+
+    def __init__(self, points, files=None):
+        self.points = list(points)
+        self.files = None if files is None else list(files)
+
+    def __len__(self):
+        return len(self.points)
+
+    @cached_property
+    def parameters(self):
+        """Dotted keys of all parameters."""
+        return list(dict.fromkeys(key for point in self.points for key in point.parameters))
+
+    @cached_property
+    def estimates(self):
+        """Names of all estimates."""
+        return list(dict.fromkeys(name for point in self.points for name in point.estimates))
+
+    @cached_property
+    def labels(self):
+        """Columns that say which point a row is: id and seed, file and reason of stopping where there are any."""
+        named = [n for n in ("stopped",) if any(getattr(p, n, None) for p in self.points)]
+        return (["file"] if self.files else []) + ["id", "seed", *named]
+
+    @cached_property
+    def columns(self):
+        """Every column, in the order in which CSV files have them."""
+        statistics = [name + ending for name in self.estimates for ending in _STATISTICS.values()]
+        return [*self.labels, *_TOTALS, *self.parameters, *statistics]
+
+    @cached_property
+    def _short(self):
+        """Last word of a parameter's key -> the keys it may stand for."""
+        found = {}
+        for key in self.parameters:
+            found.setdefault(key.rpartition(".")[2], []).append(key)
+        return found
+
+    def resolve(self, name, what="column"):
+        """The column that a name stands for; UserError, naming the nearest, where there is none or there are several.
+
+        ``what`` begins the message: the option it was given with.
+        """
+        name = _FLAGS.get(name, name)
+        if name in self.columns:
+            return name
+        keys = self._short.get(name, ())
+        if len(keys) == 1:
+            return keys[0]
+        if keys:
+            raise UserError(f"{what}: {name!r} may be {' or '.join(keys)}; give one of them")
+        from .study_model import nearest
+
+        if name in _LABELS:
+            raise UserError(f"{what}: no point has a value of {name!r}")
+        known = [*self.labels, *_TOTALS, *self.parameters, *self._short, *self.estimates]
+        if name in UNITS or name.rpartition("_")[0] in UNITS:
+            have = ", ".join(self.estimates) or "none"
+            raise UserError(f"{what}: no point has estimate {name!r}; estimates there are: {have}")
+        raise UserError(f"{what}: no column {name!r}; {nearest(name, dict.fromkeys(known))}")
+
+    def column(self, key):
+        """Values of a resolved column, one a point; None where a point has none."""
+        if key == "file":
+            return list(self.files)
+        if key in _TOTALS or key in _LABELS:
+            return [getattr(point, key, None) for point in self.points]
+        if key in self.parameters:
+            return [point.parameters.get(key) for point in self.points]
+        name, statistic = self._statistic(key)
+        found = [point.estimates.get(name) for point in self.points]
+        return [None if value is None else getattr(value, statistic) for value in found]
+
+    def _statistic(self, key):
+        if key in self.estimates:
+            return key, "mean"
+        name, _, statistic = key.rpartition("_")
+        return name, statistic
+
+    def unit(self, key):
+        """Unit of a resolved column, "1" for pure numbers and text."""
+        if key in _LABELS:
+            return "1"
+        if key in _TOTALS:
+            return key
+        if key in self.parameters:
+            return parameter_unit(key)
+        return UNITS.get(self._statistic(key)[0], "1")
+
+    def described(self, key):
+        """What a resolved column is, in words."""
+        if key in _TOTALS or key in _LABELS:
+            return {"trials": "failure patterns counted", "runs": "training runs counted"}.get(key, key)
+        if key in self.parameters:
+            return key.rpartition(".")[2].replace("_", " ")
+        name, statistic = self._statistic(key)
+        text = DESCRIPTIONS.get(name, name.replace("_", " "))
+        return text if statistic == "mean" else f"{statistic} of: {text}"
+
+    def take(self, rows):
+        """The table of some rows, by index."""
+        return Table(
+            [self.points[r] for r in rows], None if self.files is None else [self.files[r] for r in rows]
+        )
+
+    def where(self, conditions):
+        """The rows that meet every condition, each a text such as ``layout.redundancy >= 9`` or ``kind in a,b``.
+
+        A point without a value meets ``!=`` and ``= none`` only. Durations may be words ("5 min"). Raises UserError.
+        """
+        rows = range(len(self))
+        for text in conditions:
+            meets = self._condition(text)
+            rows = [row for row in rows if meets[row]]
+        return self.take(rows)
+
+    def _condition(self, text):
+        what = f"--where {text!r}"
+        found = _CONDITION.fullmatch(text)
+        if not found:
+            raise UserError(
+                f"{what}: must be KEY, one of = != < <= > >= or in, and a value, as in 'redundancy >= 9'"
+            )
+        name, sign, among, value = found.groups()
+        key = self.resolve(name, what)
+        values = self.column(key)
+        if among:
+            wanted = [self._value(key, values, part.strip(), what) for part in value.split(",")]
+            return [comparable(v) in wanted for v in values]
+        wanted, compare = self._value(key, values, value, what), _OPERATORS[sign]
+        if sign in ("=", "==", "!="):
+            return [compare(comparable(v), wanted) for v in values]
+        if wanted is None or isinstance(wanted, (str, bool)):
+            raise UserError(f"{what}: {key} holds no numbers; it allows =, != and in")
+        return [isinstance(v, (int, float)) and compare(v, wanted) for v in values]
+
+    def _value(self, key, values, text, what):
+        """What a column's values are compared with."""
+        if text.lower() == _NONE:
+            return None
+        given = [v for v in values if v is not None]
+        if given and all(isinstance(v, bool) for v in given):
+            if text.lower() not in ("true", "false"):
+                raise UserError(f"{what}: {key} is true or false, not {text!r}")
+            return text.lower() == "true"
+        if not all(isinstance(v, (int, float)) for v in given):
+            return comparable(text.strip("'\""))
+        number = _number(text, self.unit(key) == "s")
+        if number is None:
+            words = ' or a duration such as "5 min"' if self.unit(key) == "s" else ""
+            raise UserError(f"{what}: {key} is a number{words}, not {text!r}")
+        return number
+
+    def sort(self, keys):
+        """The rows in the order of several columns, the first deciding first; ``-name`` from high to low.
+
+        Points without a value come last.
+        """
+        rows = list(range(len(self)))
+        for name in reversed(keys):
+            key = self.resolve(name.removeprefix("-"), f"--sort {name}")
+            values = [comparable(v) for v in self.column(key)]
+            missing = [row for row in rows if values[row] is None]
+            rows = [row for row in rows if values[row] is not None]
+            if len({isinstance(values[row], str) for row in rows}) > 1:
+                values = [str(v) for v in values]
+            rows.sort(key=values.__getitem__, reverse=name.startswith("-"))
+            rows += missing
+        return self.take(rows)
+
+    @cached_property
+    def swept(self):
+        """Dotted keys of the parameters that take several values, without what only follows from others."""
+        keys = [key for key in self.parameters if key not in DERIVED and self._distinct([key]) > 1]
+        for key in DERIVED:  # two custom layouts, say, differ in their offsets alone
+            if self._distinct([*keys, key]) > self._distinct(keys):
+                keys.append(key)
+        return keys
+
+    def _distinct(self, keys):
+        """How many combinations of the values of some parameters there are."""
+        columns = [map(comparable, self.column(key)) for key in keys if key in self.parameters]
+        return len(set(zip(*columns, strict=True))) if columns else 1
+
+
+def comparable(value):
+    """A value of a column that can be compared and hashed: lists as text."""
+    if isinstance(value, (list, tuple)):
+        return " ".join(map(str, value))
+    return value
+
+
+def _number(text, duration):
+    try:
+        value = float(text.replace("_", ""))
+    except ValueError:
+        if not duration:
+            return None
+        from .study_model import seconds
+
+        try:
+            value = seconds(text.strip("'\""))
+        except ValueError:
+            return None
+    return value if math.isfinite(value) else None
+
+
+def of_files(paths):
+    """The Table of one or more results files, opened; the ``file`` column is there where there are several."""
+    from . import store
+
+    files = [store.view(path) for path in paths]
+    points = [point for file in files for point in file.points]
+    names = [file.path for file in files for _ in file.points]
+    return Table(points, names if len(files) > 1 else None), files
