@@ -16,13 +16,14 @@ from .intervals import (
     upper_bound,
 )
 from .training_estimates import DESCRIPTIONS as TRAINING_DESCRIPTIONS
+from .training_estimates import LOST, PARTS, training_estimates
 from .training_estimates import UNITS as TRAINING_UNITS
-from .training_estimates import training_estimates
 
 __all__ = [
     "CURVE_DESCRIPTIONS",
     "CURVE_UNITS",
     "DESCRIPTIONS",
+    "NAMES",
     "UNITS",
     "Estimate",
     "curve_band",
@@ -55,6 +56,30 @@ DESCRIPTIONS = {
     "moves_per_reorder": "promotions into prefixes per reorder",
     "patch_stacks": "group-stacks computed again in the failing step, per reorder",
     **TRAINING_DESCRIPTIONS,
+}
+
+# What an estimate is called in tables and pictures.
+NAMES = {
+    "endurable_failures": "endurable failures K",
+    "wipeout_index": "wipe-out index K + 1",
+    "time_to_interruption_s": "time to interruption",
+    "mean_stack": "mean all-reduce stack",
+    "above_bound_fraction": "failures above the bound c(k)",
+    "reorder_fraction": "failures decided by a reorder",
+    "moves_per_reorder": "moves per reorder",
+    "patch_stacks": "patch stacks per reorder",
+    "time_to_train_s": "time to train",
+    "time_to_train_s_p05": "time to train, 5 % of runs below",
+    "time_to_train_s_p50": "time to train, median",
+    "time_to_train_s_p95": "time to train, 95 % of runs below",
+    "time_to_train_ratio": "time to train / failure-free",
+    "useful_fraction": "useful fraction",
+    "steps_per_day": "steps a day",
+    "tokens_per_day": "tokens a day",
+    "gpu_hours": "GPU-hours",
+    "unfinished_fraction": "runs NOT FINISHED at max_wall",
+    **{f"{part}_s": f"  time in {part}" for part in PARTS},
+    **{f"gpu_hours_lost_{part}": f"  GPU-hours lost to {part}" for part in LOST},
 }
 
 CURVE_UNITS = {

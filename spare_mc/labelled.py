@@ -136,23 +136,12 @@ def _levels(column):
 
 
 def _axes(table):
-    """The parameters that span the points as a full grid; [] where they do not, or nothing is swept.
-
-    A parameter that follows from those before it (GPUs of a group at a fixed total, the all-reduce time) is no axis
-    of its own.
-    """
-    axes, rows = [], [()] * len(table)
-    for key in table.swept:
-        column = [comparable(v) for v in table.column(key)]
-        wider = [(*row, value) for row, value in zip(rows, column, strict=True)]
-        if len(set(wider)) == len(set(rows)):
-            continue
-        if None in column:
-            return []
-        axes.append(key)
-        rows = wider
-    full = int(np.prod([len(set(column)) for column in zip(*rows, strict=True)], dtype=np.int64))
-    return axes if axes and len(set(rows)) == len(table) == full else []
+    """The parameters that span the points as a full grid; [] where they do not, or nothing is swept."""
+    axes = table.spanning()
+    columns = [list(map(comparable, table.column(key))) for key in axes]
+    full = int(np.prod([len(set(column)) for column in columns], dtype=np.int64))
+    gaps = any(None in column for column in columns)
+    return axes if full == len(table) == len(set(zip(*columns, strict=True))) and not gaps else []
 
 
 def _estimates(table, grid):

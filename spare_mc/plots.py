@@ -5,6 +5,8 @@ depth        mean least stack S*(k) against failures, with its bound c(k)
 reordering   moves and deciding phases against failures
 training     time-to-train and availability against redundancy
 tradeoff     failures endured against mean stack over families and redundancies, the undominated ringed
+sweep        any estimate against any swept value, a line for every combination of the others
+map          any estimate over two swept values, as a heat map
 """
 
 from .errors import UserError
@@ -13,6 +15,7 @@ from .plots_life import plot_life
 from .plots_reproduction import plot_reproduction
 from .plots_stacks import plot_depth, plot_reordering
 from .plots_survival import plot_survival
+from .plots_sweep import plot_map, plot_sweep
 from .plots_timeline import plot_timeline
 from .plots_tradeoff import plot_tradeoff, undominated
 
@@ -23,9 +26,11 @@ __all__ = [
     "plot",
     "plot_depth",
     "plot_life",
+    "plot_map",
     "plot_reordering",
     "plot_reproduction",
     "plot_survival",
+    "plot_sweep",
     "plot_timeline",
     "plot_tradeoff",
     "undominated",
@@ -37,18 +42,23 @@ KINDS = {
     "reordering": plot_reordering,
     "tradeoff": plot_tradeoff,
     "training": plot_reproduction,
+    "sweep": plot_sweep,
+    "map": plot_map,
 }
+MANY = 24  # curves that can be told apart
 
 
 def default_kind(results):
     """The picture that shows most of what the points hold."""
-    counted = [measure for r in results for measure, tally in r.tallies.items() if tally.total]
-    if counted.count("stacks") > 2:
+    found = {
+        "training": sum("restarts" in r.estimates for r in results),
+        "depth": sum("mean_stack" in r.estimates for r in results),
+        "reordering": sum("reorder_fraction" in r.estimates for r in results),
+    }
+    if found["depth"] > 2:
         return "tradeoff"
-    for measure, kind in (("training", "training"), ("stacks", "depth"), ("reordering", "reordering")):
-        if measure in counted:
-            return kind
-    return "survival"
+    kind = next((kind for kind, points in found.items() if points), "survival")
+    return "sweep" if len(results) > MANY and kind != "training" else kind
 
 
 def plot(results, path, kind=None):

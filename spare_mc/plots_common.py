@@ -110,6 +110,12 @@ def _value(value):
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def entry(key, value):
+    """A parameter's value as the legend says it: "golomb", "r = 9", "MTBF 300 s"."""
+    text = dict(_SAID).get(key) or ("{}" if key == "file" else key.split(".")[-1].replace("_", " ") + " {}")
+    return text.format(_value(value))
+
+
 def names(results):
     """(what all points have in common, [what tells each apart]): short texts for title and legend."""
     keys = [(key, text) for key, text in _SAID if any(key in r.parameters for r in results)]

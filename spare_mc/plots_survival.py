@@ -24,6 +24,12 @@ FEW = 80  # up to so many places a curve is drawn as the steps that it is
 CIRCLES = {"ls": "", "marker": "o", "ms": 4, "mfc": "white", "mew": 1.0, "zorder": 3}
 DIAMONDS = {**CIRCLES, "marker": "D", "ms": 3}
 
+# What the marks that are no samples mean, in full.
+_BOUNDS = "proven bounds on the loss: from single\ntypes and from pairs of types; no sampling"
+_INDEPENDENT = "approximation: every shard type is lost\nindependently of the others"
+_LIMIT = "no trial was lost: upper end of the\ninterval of the loss"
+_BAND = "band: {} interval at each k"
+
 
 def plot_survival(results, path):
     """Draw survival curves of points, exact values and closed forms over them, and their loss below.
@@ -64,6 +70,7 @@ def survival_figure(results):
         for size, colour in sizes.items():
             kinds.update(_closed_forms(upper, lower, size, colour, stop))
         kinds["mu"].set_label(_mu_label(sizes))
+        kinds["band"] = _band_entry(results)
         upper.set(ylabel="share of trials still alive", ylim=(-0.02, 1.02), xlim=(0, stop - 1))
         upper.set_title(
             title("Survival of failures", common, [pattern_tally(r).total for r in results]), loc="left"
@@ -121,6 +128,14 @@ def _sampled(upper, lower, result, label, stroke, stop):
     return handle
 
 
+def _band_entry(results):
+    """The legend's entry for the shading."""
+    from matplotlib.patches import Patch
+
+    levels = " or ".join(sorted({f"{100 * r.confidence:g} %" for r in results}))
+    return Patch(color=GREY, alpha=0.2, lw=0, label=_BAND.format(levels))
+
+
 def _exact(upper, lower, reference, colour, stop):
     """Exact values as open circles on the curves. Legend entries."""
     from matplotlib.lines import Line2D
@@ -131,7 +146,7 @@ def _exact(upper, lower, reference, colour, stop):
     lower.plot(
         k, np.where(reference.loss[k] > 0, reference.loss[k], np.nan), mec=colour, gid="exact", **CIRCLES
     )
-    return {"exact": Line2D([], [], mec=GREY, label="exact", **CIRCLES)}
+    return {"exact": Line2D([], [], mec=GREY, label="exact, no sampling", **CIRCLES)}
 
 
 def _bounds(lower, result, colour, stop):
@@ -145,7 +160,7 @@ def _bounds(lower, result, colour, stop):
     lower.vlines(k, low, high, color=colour, lw=1, zorder=3)
     for ends in (low, high):
         lower.plot(k, ends, mec=colour, gid="bounds", **DIAMONDS)
-    return {"bounds": Line2D([], [], mec=GREY, label="rigorous bounds", **DIAMONDS)}
+    return {"bounds": Line2D([], [], mec=GREY, label=_BOUNDS, **DIAMONDS)}
 
 
 def _sizes(results):
@@ -172,8 +187,8 @@ def _closed_forms(upper, lower, size, colour, stop):
     for axes in (upper, lower):
         axes.axvline(mu, gid="mu", **dotted)
     return {
-        "independent": Line2D([], [], label="types as independent", **{**dashed, "color": GREY}),
-        "limit": Line2D([], [], label="upper limit, no loss seen", color=GREY, ls=(0, (1, 3)), lw=1),
+        "independent": Line2D([], [], label=_INDEPENDENT, **{**dashed, "color": GREY}),
+        "limit": Line2D([], [], label=_LIMIT, color=GREY, ls=(0, (1, 3)), lw=1),
         "mu": Line2D([], [], **{**dotted, "color": GREY}),
     }
 
@@ -181,10 +196,10 @@ def _closed_forms(upper, lower, size, colour, stop):
 def _mu_label(sizes):
     """The paper's closed form for every (N, r) drawn; the first eight are told."""
     if len(sizes) == 1:
-        return f"paper's μ: {theory.mu(*next(iter(sizes))):,.2f}"
+        return f"the paper's closed form μ: {theory.mu(*next(iter(sizes))):,.2f}"
     groups = {n for n, _ in sizes}
     texts = [
         f"r = {r}{f', N = {n:,}' if len(groups) > 1 else ''}: {theory.mu(n, r):,.2f}"
         for n, r in sorted(sizes)
     ]
-    return "\n   ".join(["paper's μ", *texts[:8], *(["..."] if len(texts) > 8 else [])])
+    return "\n   ".join(["the paper's closed form μ", *texts[:8], *(["..."] if len(texts) > 8 else [])])

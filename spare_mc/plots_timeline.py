@@ -3,15 +3,17 @@
 import numpy as np
 
 from .plots_common import COLOURS, GREY, checked_path, new_figure, save, style
+from .timeline import many
 
 
-def plot_timeline(found, path):
+def plot_timeline(found, path, of_what=None):
     """Committed steps, depth and failures of one run against wall time.
 
     Parameters
     ----------
     found : spare_mc.timeline.Timeline
     path : .png, .svg or .pdf file; an existing picture is replaced
+    of_what : which run of which point, for the title's second line
 
     Returns the path.
     """
@@ -37,6 +39,8 @@ def plot_timeline(found, path):
         steps.plot(times(of["save"]), [e.a for e in of["save"]], linestyle="", marker="|", color="black",
                    markersize=6, label="save")  # fmt: skip
         steps.set_ylabel("committed steps")
+        told = ", ".join(many(found.summary[f"{what}s"], what) for what in ("restart", "failure")) + " found"
+        steps.set_title(f"One training run: {told}" + (f"\n{of_what}" if of_what else ""), loc="left")
         steps.legend(loc="upper left")
         depth.step(times(of["step"]), [e.b for e in of["step"]], where="post", color=COLOURS[2], linewidth=1)
         depth.set_ylabel("depth S")

@@ -14,6 +14,7 @@ from .plots_common import (
     style,
     title,
 )
+from .results import PointResult
 
 
 def plot_tradeoff(results, path):
@@ -86,7 +87,7 @@ def tradeoff_figure(results):
 
 def _without_redundancy(result):
     kept = {k: v for k, v in result.parameters.items() if k != "layout.redundancy"}
-    return type(result)(result.id, kept, result.seed, result.tallies, result.confidence)
+    return PointResult(result.id, kept, result.seed, result.tallies, result.confidence)
 
 
 def _place(result):

@@ -6,33 +6,9 @@ from pathlib import PurePath
 from rich.table import Table as RichTable
 
 from .commands.common import console, interval, number, print_json
-from .estimates import UNITS
+from .estimates import NAMES, UNITS
 from .results import PointResult
 from .selection import Table
-from .training_estimates import LOST, PARTS
-
-_NAMES = {
-    "endurable_failures": "endurable failures K",
-    "wipeout_index": "wipe-out index K + 1",
-    "time_to_interruption_s": "time to interruption",
-    "mean_stack": "mean all-reduce stack",
-    "above_bound_fraction": "failures above the bound c(k)",
-    "reorder_fraction": "failures decided by a reorder",
-    "moves_per_reorder": "moves per reorder",
-    "patch_stacks": "patch stacks per reorder",
-    "time_to_train_s": "time to train",
-    "time_to_train_s_p05": "time to train, 5 % of runs below",
-    "time_to_train_s_p50": "time to train, median",
-    "time_to_train_s_p95": "time to train, 95 % of runs below",
-    "time_to_train_ratio": "time to train / failure-free",
-    "useful_fraction": "useful fraction",
-    "steps_per_day": "steps a day",
-    "tokens_per_day": "tokens a day",
-    "gpu_hours": "GPU-hours",
-    "unfinished_fraction": "runs NOT FINISHED at max_wall",
-    **{f"{part}_s": f"  time in {part}" for part in PARTS},
-    **{f"gpu_hours_lost_{part}": f"  GPU-hours lost to {part}" for part in LOST},
-}
 
 MANY = 40  # rows of a table that is printed unasked
 
@@ -106,7 +82,7 @@ def _point_table(result, file=None):
             heading, justify="left" if heading in ("estimate", "unit") else "right", no_wrap=True
         )
     for name, estimate in result.estimates.items():
-        cells = [_NAMES.get(name, name), number(estimate.mean), interval(estimate), number(estimate.std)]
+        cells = [NAMES.get(name, name), number(estimate.mean), interval(estimate), number(estimate.std)]
         if known:
             cells += map(number, values.get(name, (None, None)))
         unit = UNITS.get(name, "")
@@ -192,7 +168,7 @@ def _sweep_table(shown, table):
     drawn.add_column("trials" if any(r.trials for r in results) else "runs", justify="right")
     names = [name for name in _MAIN if any(name in r.estimates for r in results)]
     for name in names:
-        drawn.add_column(_heading(_NAMES.get(name, name), UNITS.get(name, "1")), justify="right")
+        drawn.add_column(_heading(NAMES.get(name, name), UNITS.get(name, "1")), justify="right")
     endurance = "endurable_failures" in names
     if endurance:
         drawn.add_column("exact K", justify="right")
@@ -227,7 +203,7 @@ def _chosen_table(shown, columns):
     drawn = _empty_table()
     cells = []
     for key in columns:
-        name = key.rpartition(".")[2] if key in shown.parameters else _NAMES.get(key, key)
+        name = key.rpartition(".")[2] if key in shown.parameters else NAMES.get(key, key)
         drawn.add_column(_heading(name, shown.unit(key)), justify="right", no_wrap=key not in shown.estimates)
         if key in shown.estimates:
             cells.append([_plus_minus(p.estimates.get(key)) for p in shown.points])

@@ -11,7 +11,7 @@ import re
 from functools import cached_property
 
 from .errors import UserError
-from .estimates import DESCRIPTIONS, UNITS
+from .estimates import DESCRIPTIONS, NAMES, UNITS
 from .store_schema import STATISTICS, parameter_unit
 
 DERIVED = ("cluster.gpus_per_group", "layout.offsets", "layout.digest")  # follow from other parameters
@@ -22,6 +22,12 @@ _STATISTICS = {
 _TOTALS = ("trials", "runs")
 _LABELS = ("id", "seed", "stopped", "file")
 _FLAGS = {"N": "cluster.groups", "r": "layout.redundancy"}  # short flags of run
+_CALLED = {
+    "cluster.groups": "groups N",
+    "layout.kind": "layout",
+    "layout.redundancy": "redundancy r",
+    "failures.system_mtbf": "system MTBF",
+}
 _OPERATORS = {
     "=": operator.eq, "==": operator.eq, "!=": operator.ne,
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -137,6 +143,16 @@ class Table:
         text = DESCRIPTIONS.get(name, name.replace("_", " "))
         return text if statistic == "mean" else f"{statistic} of: {text}"
 
+    def name(self, key):
+        """What a resolved column is called in tables and pictures, in a few words and without its unit."""
+        if key in self.parameters:
+            return _CALLED.get(key, key.rpartition(".")[2].replace("_", " "))
+        name, statistic = self._statistic(key)
+        if name not in self.estimates:
+            return key
+        text = NAMES.get(name, name.replace("_", " ")).strip()
+        return text if statistic == "mean" else f"{text}, {statistic}"
+
     def take(self, rows):
         """The table of some rows, by index."""
         return Table(
@@ -217,9 +233,22 @@ class Table:
                 keys.append(key)
         return keys
 
+    def spanning(self, keys=()):
+        """The swept parameters (and files) that, together with ``keys``, tell points apart, but for these.
+
+        One that follows from those before it (the all-reduce time from the groups, say) is not among them.
+        """
+        found = []
+        for key in [*(["file"] if self.files else []), *self.swept]:
+            if self._distinct([*keys, *found, key]) > self._distinct([*keys, *found]):
+                found.append(key)
+        return found
+
     def _distinct(self, keys):
-        """How many combinations of the values of some parameters there are."""
-        columns = [map(comparable, self.column(key)) for key in keys if key in self.parameters]
+        """How many combinations of the values of some columns there are."""
+        columns = [
+            map(comparable, self.column(key)) for key in keys if key == "file" or key in self.parameters
+        ]
         return len(set(zip(*columns, strict=True))) if columns else 1
 
 

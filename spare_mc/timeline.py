@@ -83,15 +83,16 @@ def as_text(event):
     told = {
         "step": f"step {event.a:,} committed at depth {event.b}",
         "failure": f"group {event.a} found failed",
-        "reorder": f"reorder: {_many(event.a, 'move')}, depth {event.b}"
+        "reorder": f"reorder: {many(event.a, 'move')}, depth {event.b}"
         if event.a
         else f"depth grows to {event.b}",
-        "patch": f"patch stacks computed by {_many(event.a, 'group')}",
+        "patch": f"patch stacks computed by {many(event.a, 'group')}",
         "save": f"saved at {event.a:,} committed steps",
-        "restart": f"restart until {clock(event.a).strip()}, {_many(event.b, 'step')} rolled back",
+        "restart": f"restart until {clock(event.a).strip()}, {many(event.b, 'step')} rolled back",
     }
     return f"{clock(event.time)}  {told[event.kind]}"
 
 
-def _many(count, what):
+def many(count, what):
+    """A number of things, in words."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"

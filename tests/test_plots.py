@@ -198,7 +198,7 @@ def test_exact_values_bounds_and_closed_forms(figure_of_four):
     np.testing.assert_array_equal(values, exact.independent_types_curve(40, 5)[k])
     (mu,) = artists(upper, "mu")
     assert set(mu.get_xdata()) == {theory.mu(40, 5)}
-    assert f"paper's μ: {theory.mu(40, 5):.2f}" in texts(figure)
+    assert f"the paper's closed form μ: {theory.mu(40, 5):.2f}" in texts(figure)
     assert lower.get_yscale() == "log"
 
 

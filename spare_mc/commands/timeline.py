@@ -33,9 +33,10 @@ def command(study, number, events, output, as_json, **flags):
     \b
     spare-mc timeline paper-600 --steps 1000 --checkpoint-steps 23 -o run.png
     """
-    from spare_mc import plots, timeline
+    from spare_mc import plots, report, timeline
     from spare_mc import study as studies
     from spare_mc.errors import UserError
+    from spare_mc.results import PointResult
 
     overrides = overrides_of(flags)
     overrides["study.measure"] = ["training"]
@@ -48,7 +49,8 @@ def command(study, number, events, output, as_json, **flags):
         plots.checked_path(output)
     found = timeline.timeline(asked.points[0], seed=asked.key(asked.points[0]), run=number)
     if output:
-        plots.plot_timeline(found, output)
+        point = PointResult(asked.points[0].id, asked.points[0].parameters, asked.seed)
+        plots.plot_timeline(found, output, f"{report.title(point)}; seed {asked.seed}, run {number}")
     if as_json:
         print_json(found.as_json())
         return
