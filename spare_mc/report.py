@@ -9,6 +9,7 @@ from .commands.common import console, interval, number, print_json
 from .estimates import NAMES, UNITS
 from .results import PointResult
 from .selection import Table
+from .stopping import TOTAL
 
 MANY = 40  # rows of a table that is printed unasked
 
@@ -143,7 +144,7 @@ def _remarks(result):
     counted += [f"{result.runs:,} training runs"] if result.runs else []
     told = _verdict_on_mu(result)
     yield ", ".join(counted) + (f"; {told}" if told else "")
-    if getattr(result, "stopped", None):
+    if result.stopped not in ("", TOTAL):
         yield f"stopped: {result.stopped}"
     p = result.parameters
     if "training.shard_size" in p:
@@ -173,7 +174,7 @@ def _sweep_table(shown, table):
     if endurance:
         drawn.add_column("exact K", justify="right")
         drawn.add_column("mu - 1", justify="right")
-    stopped = "stopped" in table.labels
+    stopped = bool({p.stopped for p in table.points} - {"", TOTAL})  # the total asked for goes without saying
     if stopped:
         drawn.add_column("stopped", justify="left")
     cells = [list(map(cell, shown.column(key))) for key in swept]
@@ -186,7 +187,7 @@ def _sweep_table(shown, table):
         if endurance:
             line += map(number, beside(result)["endurable_failures"])
         if stopped:
-            line.append(cell(getattr(result, "stopped", None)))
+            line.append(result.stopped or "-")
         drawn.add_row(*line)
     _explain(drawn, results)
     return drawn

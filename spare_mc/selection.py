@@ -65,8 +65,8 @@ class Table:
     @cached_property
     def labels(self):
         """Columns that say which point a row is: id and seed, file and reason of stopping where there are any."""
-        named = [n for n in ("stopped",) if any(getattr(p, n, None) for p in self.points)]
-        return (["file"] if self.files else []) + ["id", "seed", *named]
+        stopped = ["stopped"] if any(p.stopped for p in self.points) else []
+        return [*(["file"] if self.files else []), "id", "seed", *stopped]
 
     @cached_property
     def columns(self):
@@ -110,7 +110,7 @@ class Table:
         if key == "file":
             return list(self.files)
         if key in _TOTALS or key in _LABELS:
-            return [getattr(point, key, None) for point in self.points]
+            return [None if (value := getattr(point, key)) == "" else value for point in self.points]
         if key in self.parameters:
             return [point.parameters.get(key) for point in self.points]
         name, statistic = self._statistic(key)

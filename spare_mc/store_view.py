@@ -97,8 +97,7 @@ class File:
 class StoredPoint(PointResult):
     """A PointResult whose tallies are read from the file each time they are asked for, and checked.
 
-    ``estimates``, ``trials`` and ``runs`` are those stored; ``stopped`` says why no more was counted, where the file
-    says so.
+    ``estimates``, ``trials``, ``runs`` and ``stopped`` are those stored.
     """
 
     def __init__(self, loader, row):
@@ -123,7 +122,7 @@ class StoredPoint(PointResult):
 
     @property
     def stopped(self):
-        return self._loader.table.get("stopped", {self._row: None})[self._row] or None
+        return self._loader.table.get("stopped", {self._row: ""})[self._row]  # files of schema 1.0 do not say
 
     @cached_property
     def estimates(self):
@@ -135,7 +134,14 @@ class StoredPoint(PointResult):
         return found
 
     def __reduce__(self):  # a copy elsewhere has no file: it carries what it is made of
-        return PointResult, (self.id, self.parameters, self.seed, self.tallies, self.confidence)
+        return PointResult, (
+            self.id,
+            self.parameters,
+            self.seed,
+            self.tallies,
+            self.confidence,
+            self.stopped,
+        )
 
 
 def points_of(handle, path, attributes, table):
