@@ -40,6 +40,13 @@ class Backend:
         """Fields of the tally of trials first .. first + count - 1: a dict of ``counts``, ``sums``, ``rows``."""
         raise NotImplementedError
 
+    def lives(self, measure, plan, point, key, first, count):
+        """What each of these trials adds to the sums over trials, one by one: dict name -> int64[count].
+
+        ``failures`` is K of a trial; the other names are those of the measure's sums. Pattern measures only.
+        """
+        raise NotImplementedError
+
 
 class Reference(Backend):
     """Plain Python: slow, obviously right, the oracle of the others."""
@@ -52,17 +59,25 @@ class Reference(Backend):
         return [point.layout.hosts(t).tolist() for t in range(point.layout.groups)]
 
     def block(self, measure, plan, point, key, first, count):
-        layout = point.layout
-        trials = range(first, first + count)
+        found = self._trials(measure, plan, point.layout, key, range(first, first + count))
+        counted = measures.survival if measure == "survival" else measures.stacks
+        return counted(found, point.layout.groups)
+
+    def lives(self, measure, plan, point, key, first, count):
+        found = self._trials(measure, plan, point.layout, key, range(first, first + count))
+        if measure == "survival":
+            return {"failures": found.astype(np.int64)}
+        return measures.stack_lives(found, point.layout.groups)
+
+    def _trials(self, measure, plan, layout, key, trials):
         if measure == "survival":
             from .kernels.reference import endurable
 
-            found = [endurable(plan, layout.groups, key, trial) for trial in trials]
-            return measures.survival(np.array(found, np.int32), layout.groups)
+            return np.array([endurable(plan, layout.groups, key, trial) for trial in trials], np.int32)
         from .kernels.reference_stacks import capacity
 
         found = [capacity(plan, layout.groups, layout.redundancy, key, trial) for trial in trials]
-        return measures.stacks(np.array(found, np.int32).reshape(count, layout.redundancy), layout.groups)
+        return np.array(found, np.int32).reshape(len(trials), layout.redundancy)
 
 
 class _Kernels(Backend):
@@ -98,22 +113,43 @@ class _Kernels(Backend):
     def block(self, measure, plan, point, key, first, count):
         return getattr(self, "_" + measure)(self.kernel(measure), plan, point.layout, key, first, count)
 
+    def lives(self, measure, plan, point, key, first, count):
+        kernel, layout = self.kernel(measure), point.layout
+        if measure == "survival":
+            return {"failures": self._endurable(kernel, plan, key, first, count).astype(np.int64)}
+        if measure == "stacks":
+            return measures.stack_lives(
+                self._capacity(kernel, plan, layout, key, first, count), layout.groups
+            )
+        rows, _, _ = self._rows(kernel, plan, layout, key, first, count)
+        return measures.reordering_lives(rows, kernel.COLUMNS)
+
     def _survival(self, kernel, plan, layout, key, first, count):
-        endurable = np.empty(count, np.int32)
-        kernel.endurable(plan, key, first, endurable)
-        return measures.survival(endurable, layout.groups)
+        return measures.survival(self._endurable(kernel, plan, key, first, count), layout.groups)
 
     def _stacks(self, kernel, plan, layout, key, first, count):
-        last = np.empty((count, layout.redundancy), np.int32)
-        kernel.capacity(plan, key, first, last)
-        return measures.stacks(last, layout.groups)
+        return measures.stacks(self._capacity(kernel, plan, layout, key, first, count), layout.groups)
 
     def _reordering(self, kernel, plan, layout, key, first, count):
+        rows, by_failures, moves = self._rows(kernel, plan, layout, key, first, count)
+        return measures.reordering(rows, kernel.COLUMNS, by_failures, moves)
+
+    def _endurable(self, kernel, plan, key, first, count):
+        endurable = np.empty(count, np.int32)
+        kernel.endurable(plan, key, first, endurable)
+        return endurable
+
+    def _capacity(self, kernel, plan, layout, key, first, count):
+        last = np.empty((count, layout.redundancy), np.int32)
+        kernel.capacity(plan, key, first, last)
+        return last
+
+    def _rows(self, kernel, plan, layout, key, first, count):
         rows = np.empty((count, len(kernel.COLUMNS)), np.int64)
         by_failures = np.zeros((layout.groups + 1, len(kernel.BY_FAILURES)), np.int64)
         moves = np.zeros(layout.groups + 1, np.int64)
         kernel.lives(plan, key, first, rows, by_failures, moves)
-        return measures.reordering(rows, kernel.COLUMNS, by_failures, moves)
+        return rows, by_failures, moves
 
     def _training(self, kernel, plan, layout, key, first, count):
         rows = np.empty((count, len(kernel.columns(layout.redundancy))), np.int64)

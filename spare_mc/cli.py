@@ -15,6 +15,7 @@ VERBS = {
     "show": "table of a results file, with intervals",
     "check": "test a results file against exact values",
     "plot": "pictures of results files",
+    "diff": "differences between results files or points, with intervals",
     "life": "one life of the reordering controller, step by step",
     "reproduce": "the paper's published runs beside ours",
     "optimize": "the redundancy, checkpoint period and layout of least time-to-train",

@@ -24,6 +24,7 @@ __all__ = [
     "CURVE_UNITS",
     "DESCRIPTIONS",
     "NAMES",
+    "RATIOS",
     "UNITS",
     "Estimate",
     "curve_band",
@@ -106,7 +107,7 @@ CURVE_DESCRIPTIONS = {
 
 # name -> (measure, sum above, sum below, highest value); products of the two are named "above_below" in the
 # sums
-_RATIOS = {
+RATIOS = {
     "mean_stack": ("stacks", "stack", "states", None),
     "above_bound_fraction": ("stacks", "above", "failures", 1.0),
     "reorder_fraction": ("reordering", "reorders", "failures", 1.0),
@@ -139,7 +140,7 @@ def estimates_of(result):
     tally = pattern_tally(result)
     if tally is not None:
         estimates.update(_endurance(tally.counts["endurable_failures"], result))
-    for name, (measure, above, below, highest) in _RATIOS.items():
+    for name, (measure, above, below, highest) in RATIOS.items():
         tally = result.tallies.get(measure)
         if tally is None or not tally.total:
             continue

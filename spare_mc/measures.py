@@ -29,6 +29,22 @@ def stacks(last, groups):
         within[:, d + 1] = np.cumsum(ended[::-1])[::-1]
     at_depth = np.diff(within, axis=1)
 
+    of = stack_lives(last, groups)
+    counts = {
+        "endurable_failures": np.bincount(of["failures"], minlength=groups + 1),
+        "trials_at_depth": at_depth,
+    }
+    sums = products({name: of[name] for name in ("stack", "states")})
+    sums |= products({name: of[name] for name in ("above", "failures")})
+    return {"counts": counts, "sums": sums}
+
+
+def stack_lives(last, groups):
+    """What each life of a block of least stacks adds to the sums over trials (see ``stacks``).
+
+    Returns name -> int64[count]: ``stack``, ``states``, ``above``, ``failures``.
+    """
+    redundancy = last.shape[1]
     last = last.astype(np.int64)
     before = np.hstack([np.full((len(last), 1), -1), last[:, :-1]])
     depths = np.arange(1, redundancy + 1)
@@ -37,14 +53,7 @@ def stacks(last, groups):
     below = np.array([-1, *(groups - -(-groups // d) for d in range(1, redundancy))])
     above = np.maximum(np.minimum(last, below) - before, 0).sum(axis=1)
     failures = last[:, -1]
-    counts = {
-        "endurable_failures": np.bincount(failures, minlength=groups + 1),
-        "trials_at_depth": at_depth,
-    }
-    sums = products({"stack": stack, "states": failures + 1}) | products(
-        {"above": above, "failures": failures}
-    )
-    return {"counts": counts, "sums": sums}
+    return {"stack": stack, "states": failures + 1, "above": above, "failures": failures}
 
 
 def reordering(rows, columns, by_failures, moves):
@@ -54,7 +63,7 @@ def reordering(rows, columns, by_failures, moves):
     by_failures : int64[N+1, ...], decisions of each phase (fixed, depth, reorder first) and moves after k failures
     moves : int64[N+1], reorders by their moves
     """
-    of = {name: rows[:, i] for i, name in enumerate(columns)}
+    of = reordering_lives(rows, columns)
     groups = len(moves) - 1
     counts = {
         "endurable_failures": np.bincount(of["failures"], minlength=groups + 1),
@@ -68,6 +77,11 @@ def reordering(rows, columns, by_failures, moves):
     for name in ("fixed", "deeper"):
         sums[name] = int(of[name].sum())
     return {"counts": counts, "sums": sums}
+
+
+def reordering_lives(rows, columns):
+    """What each life of a block of controller lives adds to the sums over trials: name -> int64[count]."""
+    return {name: rows[:, i] for i, name in enumerate(columns)}
 
 
 def products(pair):

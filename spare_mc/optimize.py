@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import engine, study
+from .paired import mean_difference, open_ended
 from .training_setup import checkpoint_interval
 
 FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0)  # of the period of best availability at the layout's own endurance
@@ -113,10 +114,5 @@ def _slower(wall, others, level):
 
 
 def _difference(a, b, level):
-    """Estimate of the mean of a - b over paired runs."""
-    from .intervals import Estimate, sample_interval
-
-    found = sample_interval(a - b, None, level)
-    if found.low is None:
-        return Estimate(found.mean, -np.inf, np.inf, None)
-    return found
+    """Estimate of the mean of a - b over paired runs; infinitely wide where nothing is known of its spread."""
+    return open_ended(mean_difference(b, a, level))

@@ -172,16 +172,8 @@ def _with(table, name):
 
 
 def _swept(table, name, what, other=None):
-    """A parameter that takes several values."""
-    key = table.resolve(name, what)
-    values = set(map(comparable, table.column(key))) if key in table.parameters else set()
-    if len(values) < 2:
-        swept = [k for k in table.swept if k != other]
-        have = f"swept: {', '.join(swept)}" if swept else "nothing is swept"
-        if key not in table.parameters:
-            raise UserError(f"{what} = {name!r}: is not a parameter; {have}")
-        value = comparable(table.column(key)[0])
-        raise UserError(f"{what} = {name!r}: takes one value only, {value}; {have}")
+    """A parameter that takes several values, another than that of the other axis."""
+    key = table.varying(name, what, other)
     if other is not None and key == table.resolve(other):
         raise UserError(f"{what} = {name!r}: is on the other axis too; give two different ones")
     return key

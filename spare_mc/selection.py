@@ -190,6 +190,10 @@ class Table:
             raise UserError(f"{what}: {key} holds no numbers; it allows =, != and in")
         return [isinstance(v, (int, float)) and compare(v, wanted) for v in values]
 
+    def value(self, key, text, what):
+        """A value of a resolved column as the user writes it; UserError, naming ``what``, where the type is another."""
+        return self._value(key, self.column(key), text, what)
+
     def _value(self, key, values, text, what):
         """What a column's values are compared with."""
         if text.lower() == _NONE:
@@ -232,6 +236,20 @@ class Table:
             if self._distinct([*keys, key]) > self._distinct(keys):
                 keys.append(key)
         return keys
+
+    def varying(self, name, what, other=None):
+        """The parameter that a name stands for; UserError, naming those that are swept, where it takes one value only.
+
+        ``what`` is the option it was given with, ``other`` a parameter not to be named.
+        """
+        key = self.resolve(name, what)
+        if key in self.parameters and self._distinct([key]) > 1:
+            return key
+        swept = [k for k in self.swept if k != other]
+        have = f"swept: {', '.join(swept)}" if swept else "nothing is swept"
+        if key not in self.parameters:
+            raise UserError(f"{what} = {name!r}: is not a parameter; {have}")
+        raise UserError(f"{what} = {name!r}: takes one value only, {comparable(self.column(key)[0])}; {have}")
 
     def spanning(self, keys=()):
         """The swept parameters (and files) that, together with ``keys``, tell points apart, but for these.

@@ -1,5 +1,7 @@
 """Rows of training runs -> estimates. A row is integers, times in microseconds: sums are exact until one division."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .intervals import Estimate, mean_interval, proportion_estimate, quantile_interval, ratio_interval
@@ -65,6 +67,56 @@ DESCRIPTIONS = {
 _COUNTS = ("restarts", "failures", "reorders", "moves")
 
 
+class Term(NamedTuple):
+    """What an estimate is made of, as columns of the rows: ``factor`` times a mean, or times a ratio of sums.
+
+    ``above``: column, or the first less the others; ``below``: column of a ratio's lower sum, None for a mean;
+    ``low``, ``high``: the range the quantity can take, in its unit.
+    """
+
+    above: tuple
+    below: str | None = None
+    factor: float = 1.0
+    low: float | None = 0.0
+    high: float | None = None
+
+    def upper(self, of):
+        """Values of what stands above, run by run; ``of`` maps a column's name to its values."""
+        first, *others = (of[name] for name in self.above)
+        for other in others:
+            first = [x - y for x, y in zip(first, other, strict=True)]
+        return first
+
+
+def terms(parameters):
+    """Name -> Term of the estimates of a point's runs: of finished runs, and (in COUNT_TERMS) of all."""
+    from .training_setup import failure_free_time
+
+    wall = ("wall",)
+    found = {
+        "time_to_train_s": Term(wall, factor=1e-6),
+        "time_to_train_ratio": Term(wall, factor=1e-6 / failure_free_time(parameters)),
+        "availability": Term(("wall", "restart", "shrink_total"), "wall", high=1.0),
+        "useful_fraction": Term(("useful",), "wall", high=1.0),
+        "steps_per_day": Term(("committed",), "wall", 86400e6),
+    }
+    tokens = parameters.get("training.tokens_per_step")
+    if tokens is not None:
+        found["tokens_per_day"] = Term(("committed",), "wall", tokens * 86400e6)
+    for part in PARTS:  # waiting can be negative for few groups
+        found[f"{part}_s"] = Term((part,), factor=1e-6, low=None if part == "waiting" else 0.0)
+    per_group = parameters.get("cluster.gpus_per_group")
+    if per_group is not None:
+        hours = 1e-6 * per_group * parameters["cluster.groups"] / 3600
+        found["gpu_hours"] = Term(wall, factor=hours)
+        for part in LOST:
+            found[f"gpu_hours_lost_{part}"] = found[f"{part}_s"]._replace(factor=hours)
+    return found
+
+
+COUNT_TERMS = {name: Term((name,)) for name in _COUNTS}
+
+
 def training_estimates(tally, parameters, confidence):
     """Estimates of a training tally.
 
@@ -84,49 +136,35 @@ def training_estimates(tally, parameters, confidence):
     runs = len(tally.rows)
     of = {name: [int(x) for x in tally.rows[:, i]] for i, name in enumerate(COLUMNS)}
     unfinished = runs - sum(of["finished"])
-    found = {"unfinished_fraction": proportion_estimate(unfinished, runs, confidence)} if unfinished else {}
-    if not unfinished:
-        found |= _times(of, parameters, confidence)
-    return found | {name: _mean(of[name], confidence) for name in _COUNTS}
+    if unfinished:
+        found = {"unfinished_fraction": proportion_estimate(unfinished, runs, confidence)}
+    else:
+        found = {name: _estimate(term, of, confidence) for name, term in terms(parameters).items()}
+        found = _with_quantiles(found, np.array(of["wall"]) * 1e-6, confidence)
+    return found | {name: _estimate(term, of, confidence) for name, term in COUNT_TERMS.items()}
 
 
-def _times(of, parameters, confidence):
-    """Estimates of finished runs' times."""
-    from .training_setup import failure_free_time
-
-    seconds = {name: _mean(of[name], confidence, 1e-6, name == "waiting") for name in ("wall", *PARTS)}
-    found = {"time_to_train_s": seconds["wall"]}
-    for name, share in QUANTILES.items():
-        found[f"time_to_train_s_{name}"] = quantile_interval(np.array(of["wall"]) * 1e-6, share, confidence)
-    found["time_to_train_ratio"] = _scaled(seconds["wall"], 1 / failure_free_time(parameters))
-    up = [w - r - s for w, r, s in zip(of["wall"], of["restart"], of["shrink_total"], strict=True)]
-    found["availability"] = _ratio(up, of["wall"], confidence)
-    found["useful_fraction"] = _ratio(of["useful"], of["wall"], confidence)
-    rate = _ratio(of["committed"], of["wall"], confidence, highest=None)
-    found["steps_per_day"] = _scaled(rate, 86400e6)
-    tokens = parameters.get("training.tokens_per_step")
-    if tokens is not None:
-        found["tokens_per_day"] = _scaled(rate, tokens * 86400e6)
-    found |= {f"{part}_s": seconds[part] for part in PARTS}
-    per_group = parameters.get("cluster.gpus_per_group")
-    if per_group is not None:
-        hours = per_group * parameters["cluster.groups"] / 3600
-        found["gpu_hours"] = _scaled(seconds["wall"], hours)
-        found |= {f"gpu_hours_lost_{part}": _scaled(seconds[part], hours) for part in LOST}
-    return found
+def _with_quantiles(found, seconds, confidence):
+    """The quantiles of time-to-train, put after its mean."""
+    first, *others = found.items()
+    quantiles = {
+        f"time_to_train_s_{name}": quantile_interval(seconds, share, confidence)
+        for name, share in QUANTILES.items()
+    }
+    return dict([first]) | quantiles | dict(others)
 
 
-def _mean(values, confidence, unit=1.0, negative=False):
-    """Mean of integers, in a unit of so many; its interval ends at 0 unless they can be negative."""
-    squares = sum(x * x for x in values)
-    within = (None if negative else 0.0, None)
-    return _scaled(mean_interval(len(values), sum(values), squares, confidence, within), unit)
-
-
-def _ratio(a, b, confidence, highest=1.0):
-    """Ratio of sums over runs."""
-    products = (sum(x * y for x, y in zip(*pair, strict=True)) for pair in ((a, a), (a, b), (b, b)))
-    return ratio_interval(len(a), sum(a), sum(b), *products, confidence, within=(0.0, highest))
+def _estimate(term, of, confidence):
+    """The mean or ratio of a Term with its interval: exact integers until one division."""
+    upper = term.upper(of)
+    within = tuple(None if end is None else end / term.factor for end in (term.low, term.high))
+    squares = sum(x * x for x in upper)
+    if term.below is None:
+        return _scaled(mean_interval(len(upper), sum(upper), squares, confidence, within), term.factor)
+    lower = of[term.below]
+    products = sum(x * y for x, y in zip(upper, lower, strict=True)), sum(y * y for y in lower)
+    found = ratio_interval(len(upper), sum(upper), sum(lower), squares, *products, confidence, within)
+    return _scaled(found, term.factor)
 
 
 def _scaled(value, factor):
