@@ -88,7 +88,9 @@ class Table:
         ``what`` begins the message: the option it was given with.
         """
         name = _FLAGS.get(name, name)
-        if name in self.columns:
+        if name in self.parameters or name in _TOTALS or name in self.labels:
+            return name
+        if name in self.columns:  # looked at last: the estimates of many points take time
             return name
         keys = self._short.get(name, ())
         if len(keys) == 1:

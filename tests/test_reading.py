@@ -366,6 +366,23 @@ def test_labelled_arrays_without_a_full_grid(mixed):
             assert np.isnan(values[len(curve) :]).all()
 
 
+def test_xarray_opens_every_group(mixed):
+    xarray = pytest.importorskip("xarray")
+    h5py = pytest.importorskip("h5py")
+    pytest.importorskip("h5netcdf")
+    path, points, _ = mixed
+    with h5py.File(path) as file:
+        groups = list(file)
+    assert groups == ["groups_2", "groups_7", "summary"]
+    ids = []
+    for group in groups:
+        with xarray.open_dataset(path, group=group, engine="h5netcdf") as found:
+            assert all("units" in v.attrs or v.dtype.kind == "M" for v in found.variables.values())
+            ids += [] if group == "summary" else found.id.values.tolist()
+            assert found.sizes["point"] == {"summary": 5, "groups_2": 2, "groups_7": 3}[group]
+    assert ids == [p.id for p in points]
+
+
 def test_what_follows_from_an_axis_is_no_axis(path):
     pytest.importorskip("xarray")
     points = [point(n, r, cluster__gpus_per_group=1200 // n) for n in (6, 4) for r in (1, 2)]

@@ -14,5 +14,5 @@ def command(files, output):
     from spare_mc import report, store
 
     store.merge(files, output)
-    report.print_results(store.read(output).points)
+    report.print_results(store.view(output).points)
     print(f"results: {output}")
