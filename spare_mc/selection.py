@@ -285,7 +285,7 @@ def _number(text, duration):
     except ValueError:
         if not duration:
             return None
-        from .study_model import seconds
+        from .fields import seconds
 
         try:
             value = seconds(text.strip("'\""))
