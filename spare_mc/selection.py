@@ -10,6 +10,8 @@ import operator
 import re
 from functools import cached_property
 
+import numpy as np
+
 from .errors import UserError
 from .estimates import DESCRIPTIONS, NAMES, UNITS
 from .store_schema import STATISTICS, parameter_unit
@@ -48,6 +50,7 @@ class Table:
     def __init__(self, points, files=None):
         self.points = list(points)
         self.files = None if files is None else list(files)
+        self._coded = {}
 
     def __len__(self):
         return len(self.points)
@@ -266,10 +269,24 @@ class Table:
 
     def _distinct(self, keys):
         """How many combinations of the values of some columns there are."""
-        columns = [
-            map(comparable, self.column(key)) for key in keys if key == "file" or key in self.parameters
-        ]
-        return len(set(zip(*columns, strict=True))) if columns else 1
+        joint = np.zeros(len(self), np.int64)
+        for key in keys:
+            if key == "file" or key in self._has:
+                codes = self._codes(key)
+                _, joint = np.unique(joint * (codes.max(initial=0) + 1) + codes, return_inverse=True)
+        return int(joint.max(initial=0)) + 1
+
+    @cached_property
+    def _has(self):
+        return frozenset(self.parameters)
+
+    def _codes(self, key):
+        """The values of a column as numbers, equal ones alike, int64[n]."""
+        if key not in self._coded:
+            seen = {}
+            codes = [seen.setdefault(comparable(v), len(seen)) for v in self.column(key)]
+            self._coded[key] = np.array(codes, np.int64)
+        return self._coded[key]
 
 
 def comparable(value):

@@ -298,6 +298,19 @@ def test_tables_of_many_end_with_how_to_see_the_rest(path, capsys):
     assert "more of" not in out and [w for w in out.split() if w == "49"]
 
 
+@pytest.mark.slow
+def test_ten_thousand_points_are_told_in_three_seconds(path, capsys):
+    """Processor time, which other work on the machine does not count to."""
+    import time
+
+    points = [point(200, 2 + i % 10, some__key=i) for i in range(10_000)]
+    write(path, study(points), everything(points, ["survival"]))
+    started = time.process_time()
+    status, out, _ = spare_mc_(capsys, "show", path)
+    assert status == 0 and "9,960 more of 10,000 points" in out
+    assert time.process_time() - started < 3.0
+
+
 def test_chosen_columns_with_units_and_widths(grid, capsys):
     _, out, _ = spare_mc_(
         capsys, "show", grid, "--columns", "kind,r,time_to_interruption_s,system_mtbf,mean_stack"
