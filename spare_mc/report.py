@@ -5,7 +5,7 @@ from pathlib import PurePath
 
 from rich.table import Table as RichTable
 
-from .commands.common import console, interval, number, print_json
+from .commands.common import console, interval, number, print_json, print_whole
 from .estimates import NAMES, UNITS
 from .results import PointResult
 from .selection import Table
@@ -120,7 +120,10 @@ def print_results(results, files=None, columns=None, limit=MANY):
     table = Table(results, files)
     shown = table.take(range(min(limit or len(table), len(table))))
     if len(table) > 3 or columns:
-        out.print(_chosen_table(shown, columns) if columns else _sweep_table(shown, table))
+        if columns:
+            print_whole(out, _chosen_table(shown, columns))
+        else:
+            out.print(_sweep_table(shown, table))
     else:
         for result, file in zip(shown.points, shown.files or [None] * len(shown), strict=True):
             out.print(_point_table(result, file))
@@ -236,7 +239,7 @@ def _explain(drawn, results):
 
 def varying(results):
     """Dotted keys of parameters that differ between points, without what only follows from them."""
-    return Table(results).swept or ["layout.kind", "cluster.groups", "layout.redundancy"]
+    return Table(results).spanning() or ["layout.kind", "cluster.groups", "layout.redundancy"]
 
 
 def cell(value):

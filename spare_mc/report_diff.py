@@ -2,11 +2,12 @@
 
 from rich.table import Table as RichTable
 
-from .commands.common import console, number
+from .commands.common import console, number, print_whole
 from .comparisons import BETTER
 from .estimates import NAMES, UNITS
 from .matching import differences
 from .report import cell
+from .selection import Table
 
 
 def label(key, value):
@@ -73,7 +74,7 @@ def print_diff(comparisons, same, overall, level, alone, by):
     for c in comparisons:
         groups.setdefault((c.first.label, c.second.label), []).append(c)
     for (first, second), members in groups.items():
-        out.print(_table(first, second, members, by))
+        print_whole(out, _table(first, second, members, by))
         for line in _notes(members, by):
             out.print(line, markup=False, soft_wrap=True)
         out.print()
@@ -129,14 +130,8 @@ def _table(first, second, members, by):
 
 
 def _told(members, by):
-    """Parameters that tell the comparisons of a table apart, the same on both sides of each."""
-    keys = dict.fromkeys(k for c in members for k in c.first.point.parameters if k != by)
-    derived = ("layout.digest", "layout.offsets")
-    return [
-        k
-        for k in keys
-        if k not in derived and len({cell(c.first.point.parameters.get(k)) for c in members}) > 1
-    ]
+    """Parameters that tell the comparisons of a table apart, without what follows from them."""
+    return [key for key in Table([c.first.point for c in members]).spanning() if key != by]
 
 
 def _notes(members, by):

@@ -396,6 +396,38 @@ def test_the_table_says_what_it_shows(sweep, capsys):
         "redundancy 4 better",
     ):
         assert text in out, text
+    assert "…" not in out
+
+
+def test_wide_tables_are_not_cut(capsys):
+    from spare_mc.comparisons import Comparison, Difference
+    from spare_mc.intervals import Estimate
+    from spare_mc.report_diff import print_diff
+
+    long = Difference(1e9, 2e9, Estimate(1e9, 0.9123456e9, 1.1234567e9, 1.0), 10**12, 0.5)
+    words = {f"training.{'rather_' * 3}long_name_{i}": "a_long_word_" * 2 + str(i) for i in range(4)}
+    pairs = [
+        [
+            made(kind, r, **{key: f"{value}{r}" for key, value in words.items()})
+            for kind in ("golomb", "contiguous")
+        ]
+        for r in (3, 4)
+    ]
+    sides_of = [[Side(p, p.parameters["layout.kind"] * 9, ATTRIBUTES) for p in pair] for pair in pairs]
+    print_diff(
+        [Comparison(*pair, None, {"time_to_train_s": long}) for pair in sides_of],
+        [],
+        0.95,
+        0.99,
+        0,
+        "layout.kind",
+    )
+    out = capsys.readouterr().out
+    assert (
+        "…" not in out
+        and out.count("+9.123e+08 .. +1.123e+09") == 2
+        and out.count("golomb" * 9 + " better") == 2
+    )
 
 
 @pytest.fixture(scope="module")

@@ -32,6 +32,15 @@ def console():
     return Console(width=max(160, shutil.get_terminal_size().columns), highlight=False)
 
 
+def print_whole(out, table):
+    """Print a rich table as wide as it needs: a terminal may break its lines, but nothing is cut."""
+    from rich.measure import Measurement
+
+    needed = Measurement.get(out, out.options.update_width(10_000), table).maximum
+    out.width = max(out.width, needed)
+    out.print(table)
+
+
 def number(value, digits=6):
     """A number for people: None and NaN as a dash, whole numbers whole, others to some significant digits."""
     if value is None or value != value:
