@@ -182,6 +182,18 @@ def thinned(stop, most=4000):
     return np.unique(np.linspace(0, stop - 1, min(stop, most)).astype(np.int64))
 
 
+def interval_entry(results, mark="band", text="{} interval", alpha=0.2):
+    """The legend's entry for the intervals of some points: ``mark`` is how they are drawn, "band" or "bar"."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    level = " or ".join(sorted({f"{100 * r.confidence:g} %" for r in results}))
+    label = f"{mark}: {text.format(level)}"
+    if mark == "band":
+        return Patch(color=GREY, alpha=alpha, lw=0, label=label)
+    return Line2D([], [], color=GREY, lw=1.4, label=label)
+
+
 def legend_beside(figure, handles, heading=None):
     """A legend to the right of the axes, never over the data; the figure grows with it."""
     lines = sum(1 + handle.get_label().count("\n") for handle in handles) + 2

@@ -1,7 +1,8 @@
 """Time-to-train and availability against redundancy, ours and the published."""
 
 from .errors import UserError
-from .plots_common import COLOURS, checked_path, new_figure, save, style
+from .plots_common import COLOURS, checked_path, entry, interval_entry, new_figure, save, style
+from .selection import Table, comparable
 
 _FIELDS = (("time_to_train_ratio", "time-to-train / failure-free time"), ("availability", "availability"))
 
@@ -24,6 +25,7 @@ def plot_reproduction(results, path):
     if not done:
         raise UserError(f"{path}: no point has a finished training run to draw")
     sizes = sorted({r.parameters["cluster.groups"] for r in done})
+    others = Table(done).spanning(("cluster.groups", "layout.redundancy", "training.scheme", "failures.law"))
     with style():
         figure = new_figure(max(7.5, 1.5 + 3.4 * len(sizes)), 6.2)
         grid = figure.subplots(2, len(sizes), squeeze=False, sharex="col", sharey="row")
@@ -32,13 +34,14 @@ def plot_reproduction(results, path):
             for r in done:
                 p = r.parameters
                 if p["cluster.groups"] == groups:
-                    series.setdefault((p["training.scheme"], p["failures.law"]), []).append(r)
+                    told = tuple(entry(k, comparable(p[k])) for k in others if k in p)
+                    series.setdefault((p["training.scheme"], p["failures.law"], *told), []).append(r)
             for number, (key, points) in enumerate(sorted(series.items(), reverse=True)):
                 colour = COLOURS[number % len(COLOURS)]
                 points.sort(key=lambda r: r.parameters["layout.redundancy"])
                 for row, (name, _) in enumerate(_FIELDS):
-                    _line(grid[row, column], points, name, colour, f"{key[0]}, {key[1]}")
-                _published(grid[:, column], points, key, groups, colour, published.runs())
+                    _line(grid[row, column], points, name, colour, ", ".join(key))
+                _published(grid[:, column], points, key[:2], groups, colour, published.runs())
             if points[0].parameters["training.rules"] == "paper":
                 _stars(grid[:, column], groups, published.headline())
             grid[0, column].set_title(f"N = {groups}", loc="left")
@@ -52,6 +55,8 @@ def plot_reproduction(results, path):
                 if label not in labels:
                     handles.append(handle)
                     labels.append(label)
+        handles.append(interval_entry(done, alpha=0.25))
+        labels.append(handles[-1].get_label())
         figure.legend(handles, labels, loc="outside lower center", ncols=3)
         return save(figure, path)
 

@@ -6,6 +6,7 @@ from .errors import UserError
 from .estimates import curve_band, stack_bound
 from .plots_common import (
     checked_path,
+    interval_entry,
     legend_beside,
     names,
     new_figure,
@@ -73,6 +74,7 @@ def depth_figure(results):
             k = thinned(last + 1)
             handles.append(_depth_line(upper, result, label, stroke, k))
             lower.plot(k, result.curves["survival"][k], **stroke, gid="survival")
+        handles.append(interval_entry(results, text="{} interval at each k"))
         handles += _bounds(upper, {r.parameters["cluster.groups"] for r in results})
         upper.set(ylabel="mean least stack S*(k)\namong trials alive [stacks]", xlim=(0, reach))
         deepest = max(np.nanmax(line.get_ydata()) for line in upper.lines if line.get_gid() == "min_stack")
@@ -138,6 +140,8 @@ def reordering_figure(results):
         upper.set_title(
             title("Reordering against failures", common, _totals(results, "reordering")), loc="left"
         )
+        if len(results) > 1:
+            handles.append(interval_entry(results, text="{} interval at each k"))
         what = "decided by phase" if len(results) == 1 else "that a reorder decides"
         lower.set(xlabel=f"k-th failure {_ENDS}", ylabel=f"share of k-th failures\n{what}", ylim=(0, 1))
         legend_beside(figure, handles, "means over lives")

@@ -8,6 +8,7 @@ from .estimates import curve_band, pattern_tally
 from .plots_common import (
     GREY,
     checked_path,
+    interval_entry,
     legend_beside,
     names,
     new_figure,
@@ -28,7 +29,6 @@ DIAMONDS = {**CIRCLES, "marker": "D", "ms": 3}
 _BOUNDS = "proven bounds on the loss: from single\ntypes and from pairs of types; no sampling"
 _INDEPENDENT = "approximation: every shard type is lost\nindependently of the others"
 _LIMIT = "no trial was lost: upper end of the\ninterval of the loss"
-_BAND = "band: {} interval at each k"
 
 
 def plot_survival(results, path):
@@ -70,7 +70,7 @@ def survival_figure(results):
         for size, colour in sizes.items():
             kinds.update(_closed_forms(upper, lower, size, colour, stop))
         kinds["mu"].set_label(_mu_label(sizes))
-        kinds["band"] = _band_entry(results)
+        kinds["band"] = interval_entry(results, text="{} interval at each k")
         upper.set(ylabel="share of trials still alive", ylim=(-0.02, 1.02), xlim=(0, stop - 1))
         upper.set_title(
             title("Survival of failures", common, [pattern_tally(r).total for r in results]), loc="left"
@@ -126,14 +126,6 @@ def _sampled(upper, lower, result, label, stroke, stop):
     limit = np.where(seen, np.nan, high[k])
     lower.plot(k, limit, color=stroke["color"], ls=(0, (1, 3)), lw=1, gid="limit", **steps)
     return handle
-
-
-def _band_entry(results):
-    """The legend's entry for the shading."""
-    from matplotlib.patches import Patch
-
-    levels = " or ".join(sorted({f"{100 * r.confidence:g} %" for r in results}))
-    return Patch(color=GREY, alpha=0.2, lw=0, label=_BAND.format(levels))
 
 
 def _exact(upper, lower, reference, colour, stop):

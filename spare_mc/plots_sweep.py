@@ -4,10 +4,10 @@ import numpy as np
 
 from .errors import UserError
 from .plots_common import (
-    GREY,
     MARKERS,
     checked_path,
     entry,
+    interval_entry,
     legend_beside,
     names,
     new_figure,
@@ -76,7 +76,7 @@ def sweep_figure(points, y=None, x=None, by=None, log_x=False, log_y=False):
             axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set(xlabel=_axis(table, x), ylabel=_axis(table, y))
         axes.set_title(f"{_capital(table.name(y))} against {table.name(x)}\n{_shared(table)}", loc="left")
-        handles.append(_band_entry(table, places is None))
+        handles.append(interval_entry(table.points, "band" if places is None else "bar"))
         heading = ", ".join(_axis(table, key) for key in by if len(by) == 1) or None
         legend_beside(figure, handles, heading)
     return figure
@@ -258,16 +258,6 @@ def _line(axes, table, line, y, x, places, label, stroke, marker):
     else:
         axes.vlines(at, low, high, color=stroke["color"], lw=1.4, gid="interval")
     return handle
-
-
-def _band_entry(table, bands):
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    level = " or ".join(sorted({f"{100 * p.confidence:g} %" for p in table.points}))
-    if bands:
-        return Patch(color=GREY, alpha=0.22, lw=0, label=f"band: {level} interval")
-    return Line2D([], [], color=GREY, lw=1.4, label=f"bar: {level} interval")
 
 
 def _axis(table, key):

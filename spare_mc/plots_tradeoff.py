@@ -7,6 +7,7 @@ from .plots_common import (
     COLOURS,
     MARKERS,
     checked_path,
+    interval_entry,
     legend_beside,
     names,
     new_figure,
@@ -75,6 +76,7 @@ def tradeoff_figure(results):
             label = label or common.split(",")[0]
             handles.append(_family_line(axes, members, label, COLOURS[i % 6], MARKERS[i % 8]))
         handles.append(_ring_undominated(axes, results))
+        handles.append(interval_entry(results, "bar"))
         axes.set(xlabel="mean all-reduce stack of a life [stacks]", ylabel="failures endured, mean of K")
         axes.margins(0.07)
         axes.set_title(

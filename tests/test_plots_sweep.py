@@ -207,3 +207,30 @@ def test_a_timeline_says_what_it_shows(tmp_path):
     plots.plot_timeline(found, tmp_path / "run.svg", "golomb, 40 groups; seed 3, run 2")
     text = (tmp_path / "run.svg").read_text()
     assert "One training run: 1 restart, 1 failure found" in text and "seed 3, run 2" in text
+
+
+def test_every_picture_explains_its_intervals(path):
+    from spare_mc.plots_stacks import depth_figure
+    from spare_mc.plots_tradeoff import tradeoff_figure
+
+    points = store.read(path).points
+    assert "band: 95 % interval at each k" in legend(depth_figure(points))[1]
+    assert "bar: 95 % interval" in legend(tradeoff_figure(points))[1]
+
+
+def test_training_lines_mix_no_families(tmp_path):
+    points = []
+    for kind in ("golomb", "partition"):
+        for r in (3, 4):
+            settings = {
+                "training.scheme": "spare",
+                "training.rules": "corrected",
+                "failures.law": "exponential",
+            }
+            points.append(made(kind, r, **settings))
+            value = Estimate(r + len(kind) / 10, r - 1.0, r + 1.0, 1.0)
+            points[-1].__dict__["estimates"] = {"time_to_train_ratio": value, "availability": value}
+    plots.plot(points, tmp_path / "training.svg", "training")
+    text = (tmp_path / "training.svg").read_text()
+    for words in ("spare, exponential, golomb", "spare, exponential, partition", "band: 95 % interval"):
+        assert words in text
