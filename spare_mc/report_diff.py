@@ -108,7 +108,7 @@ def _table(first, second, members, by):
     for key in keys:
         drawn.add_column(key.rpartition(".")[2], justify="right", no_wrap=True)
     drawn.add_column("estimate", no_wrap=True)
-    for heading in ("first", "second", "difference", "interval", "relative", "pairs"):
+    for heading in ("first", "second", "difference", "interval", "relative", "pairs", "correlation"):
         drawn.add_column(heading, justify="right", no_wrap=True)
     drawn.add_column("verdict")
     for c in members:
@@ -124,6 +124,7 @@ def _table(first, second, members, by):
                 "-" if d.low is None else f"{d.low:+.4g} .. {d.high:+.4g}",
                 f"{100 * d.mean / found.first:+.3g} %" if found.first else "-",
                 "-" if found.trials is None else f"{found.trials:,}",
+                "-" if found.correlation is None else f"{found.correlation:.2f}",
                 winner(c, name),
             )
     return drawn

@@ -28,9 +28,8 @@ def command(files, by, against, conditions, estimates, trials, confidence, threa
     differ in a parameter.
 
     Points are matched by the parameters they share. On common random numbers the difference is taken trial by trial
-    (failure patterns are drawn again for it; training runs are in the file), which makes it far sharper than the
-    intervals of the two. Where an interval contains zero, no winner is named. All intervals hold together
-    (Bonferroni).
+    (failure patterns are drawn again for it; training runs are in the file): what both have in common cancels. Where an
+    interval contains zero, no winner is named. All intervals hold together (Bonferroni).
 
     \b
     spare-mc diff a.h5 b.h5
