@@ -270,6 +270,11 @@ def test_verbs_print_and_draw(tmp_path, capsys):
         "-o", tmp_path / "opt.h5", "--quiet",
     )  # fmt: skip
     assert status == 0 and "cannot be told from the best" in out and "r* = 5" in out
+    few = ("--system-mtbf", "5 h", "--steps", 50, "--runs", 2, "--max-runs", 4, "--quiet")
+    status, out, _ = spare_mc(capsys, "optimize", "-N", 20, "--scheme", "checkpoint-only", *few)
+    assert status == 0 and "closed form, no failure masked: T_c =" in out and "r* =" not in out
+    status, out, _ = spare_mc(capsys, "optimize", "-N", 20, "-r", "2,4", "--scheme", "replication", *few)
+    assert status == 0 and "mean failures to interruption" in out and "r* =" not in out
     status, out, _ = spare_mc(
         capsys, "reproduce", "-N", "200", "-r", "9", "--law", "weibull", "--runs", 2, "-o", tmp_path / "rep.h5",
         "--picture", tmp_path / "rep.png", "--quiet", "--json",

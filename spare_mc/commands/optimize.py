@@ -36,7 +36,7 @@ def command(study, runs, max_runs, threads, output, quiet, as_json, **flags):
 
     from spare_mc import optimize, store, theory
     from spare_mc import study as studies
-    from spare_mc.engine import check_threads
+    from spare_mc.engine import Storing, check_threads
     from spare_mc.errors import UserError
 
     if max_runs < runs:
@@ -50,7 +50,8 @@ def command(study, runs, max_runs, threads, output, quiet, as_json, **flags):
             {"cluster": raw.get("cluster", {}), "layout": {"kind": "contiguous", "redundancy": 1}}
         )
         shortcut = theory.redundancy_shortcut(groups.points[0].layout.groups)
-        layout["redundancy"] = list(range(2, 2 * shortcut + 1))
+        masked = raw.get("training", {}).get("scheme") != "checkpoint-only"
+        layout["redundancy"] = list(range(2, 2 * shortcut + 1)) if masked else 1
     asked = optimize.candidates(raw)
 
     def progress(number, rounds, left):
@@ -62,7 +63,7 @@ def command(study, runs, max_runs, threads, output, quiet, as_json, **flags):
             )
 
     with store.Writer(output, asked) if output else nullcontext() as writer:
-        options = {"have": writer.tally, "keep": writer.add} if output else {}
+        options = {"have": writer.tally, "keep": Storing(writer)} if output else {}
         settings, rounds = optimize.optimize(
             asked, runs=runs, max_runs=max_runs, threads=check_threads(threads), progress=progress, **options
         )
@@ -87,17 +88,17 @@ def _record(setting):
 def _print(asked, settings, rounds):
     from rich.table import Table
 
-    from spare_mc import report, theory
+    from spare_mc import report
     from spare_mc.training_setup import failure_free_time
 
     out = console()
     left = [s for s in settings if s.left]
     best = settings[0].result
-    table = Table(
-        title=f"Settings that cannot be told from the best at {100 * asked.confidence:g} % confidence "
-        f"({len(left)} of {len(settings)}, {rounds} rounds)",
-        title_justify="left", title_style="bold", box=None, pad_edge=False,
-    )  # fmt: skip
+    out.print(
+        f"[bold]Settings that cannot be told from the best at {100 * asked.confidence:g} % confidence "
+        f"({len(left)} of {len(settings)}, {rounds} rounds)[/bold]"
+    )
+    table = Table(box=None, pad_edge=False)
     keys = [k for k in report.varying([s.result for s in settings]) if k != "training.checkpoint_period"]
     headings = [
         *(k.split(".")[1] for k in keys),
@@ -126,15 +127,30 @@ def _print(asked, settings, rounds):
             slower,
         )
     out.print(table)
-    p = best.parameters
+    _print_closed_forms(best.parameters)
+
+
+def _print_closed_forms(p):
+    """What the paper would choose; for the schemes it compares with, the period at their mean time to a restart."""
+    from spare_mc import theory
+
     n, save, restart = p["cluster.groups"], p["training.save_time"], p["training.restart_time"]
-    until = theory.mu(n, p["layout.redundancy"]) * p["failures.system_mtbf"]
-    shortcut = theory.redundancy_shortcut(n)
-    by_cost = theory.best_redundancy(n, p["failures.system_mtbf"], save, restart)
-    print(f"the paper: r* = {shortcut} (shortcut), {by_cost} (least J); ", end="")
-    print(
-        f"T_c = {theory.checkpoint_period(save, restart, until):.0f} s at the best setting's r, the save included"
-    )
+    mtbf, redundancy = p["failures.system_mtbf"], p["layout.redundancy"]
+
+    def period(failures):
+        return f"T_c = {theory.checkpoint_period(save, restart, failures * mtbf):.0f} s, the save included"
+
+    if p["training.scheme"] == "checkpoint-only":
+        print(f"closed form, no failure masked: {period(1)}")
+    elif p["training.scheme"] == "replication":
+        told = "at the mean failures to interruption of the best setting's r"
+        if n % redundancy:  # the closed form is about blocks of one size
+            return
+        print(f"closed form, {told}: {period(theory.replication_failures_to_interruption(n, redundancy))}")
+    else:
+        shortcut, by_cost = theory.redundancy_shortcut(n), theory.best_redundancy(n, mtbf, save, restart)
+        print(f"the paper: r* = {shortcut} (shortcut), {by_cost} (least J); at the best setting's r ", end="")
+        print(period(theory.mu(n, redundancy)))
 
 
 def _checkpoint(p):
