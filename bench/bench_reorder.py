@@ -16,7 +16,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from spare_mc.kernels import controller, reorder
-from spare_mc.kernels.controller_state import LABEL, OUT, device
+from spare_mc.kernels.controller_jit import device
+from spare_mc.kernels.controller_state import LABEL, OUT
 from spare_mc.kernels.philox import pattern_keys, split64
 from spare_mc.layouts import Layout
 

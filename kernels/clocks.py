@@ -14,6 +14,7 @@ import numpy as np
 
 from .jitter import normal
 from .philox import PURPOSE_CLOCK, philox, uniform
+from .training_jit import device, hot
 from .training_settings import EXPONENTIAL, SYSTEM, WEIBULL
 from .training_state import (
     ALIVE,
@@ -43,8 +44,6 @@ from .training_state import (
     SOON_COUNT,
     SPENT,
     STATUS,
-    device,
-    hot,
 )
 
 NEVER = 1 << 62

@@ -20,6 +20,7 @@ The outcome depends on the set of failed groups, not on the order of the ``fail`
 
 import numpy as np
 
+from .controller_jit import device, inner, new_state, plain_state, reset
 from .controller_state import (
     AGAIN,
     ALIVE,
@@ -38,12 +39,7 @@ from .controller_state import (
     WHEN,
     Plan,
     State,
-    device,
-    inner,
-    new_state,
-    plain_state,
     plan,
-    reset,
 )
 from .promotions import promote
 

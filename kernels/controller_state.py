@@ -1,17 +1,11 @@
-"""What the reordering controller remembers: the plan of a layout, the state of a life, and their making."""
+"""What the reordering controller remembers: the plan of a layout, the state of a life, and their making.
 
-from functools import partial
+Shared by all backends, so it imports no compiler.
+"""
+
 from typing import NamedTuple
 
 import numpy as np
-
-from .jit import njit
-
-# How the controller is compiled. Nothing in it allocates, so it can do without Numba's reference counts: counting the
-# arrays of every call took half of the time. Wrappers for callers in Python (inner functions have none) and in C
-# took a third of the compilation.
-device = partial(njit, _nrt=False, no_cfunc_wrapper=True)
-inner = partial(device, no_cpython_wrapper=True)
 
 # Places of State.reg
 DEPTH = 0  # S, places of every alive stack that a step computes
@@ -87,8 +81,8 @@ def plan(hosts, stacks):
     return Plan(hosts, np.maximum(stacks, 0).astype(small), width, first)
 
 
-def plain_state(plan):
-    """A fresh State for a Plan: all groups alive, depth 1. 12 to 16 N r + 70 N bytes. Interpreted: see new_state."""
+def blank_state(plan):
+    """The memory of a State for a Plan, to be reset before use. 12 to 16 N r + 70 N bytes."""
     n, r = plan.stacks.shape
     small = plan.stacks.dtype
     state = State(
@@ -103,28 +97,4 @@ def plain_state(plan):
     )
     state.table[SLOT, :] = -1
     state.table[WHEN, :] = -1
-    reset(plan, state)
     return state
-
-
-new_state = njit(plain_state)  # for compiled callers; others save its compilation by plain_state
-
-
-@device
-def reset(plan, state):
-    """All groups alive, stacks in first order, depth 1: the state after a restart. Copies N r + 2 N numbers."""
-    n, r = plan.stacks.shape
-    table, reg = state.table, state.reg
-    for i in range(n):
-        for place in range(r):
-            state.stack[i, place] = plan.stacks[i, place]
-        table[COVER, i] = plan.first[i]
-        table[LABEL, i] = FAR
-    reg[DEPTH] = 1
-    reg[ALIVE] = n
-    reg[UNCOVERED] = 0
-    reg[BEFORE] = 1
-    reg[FOUND] = 0
-    reg[TOUCHED] = 0
-    reg[EVENT] += 1  # forgets what places_again() told
-    reg[BASE] = np.int64(FAR)

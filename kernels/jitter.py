@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from .philox import PURPOSE_JITTER, philox, uniform
+from .training_jit import device, entry, hot
 from .training_state import (
     BLOCK,
     GROUPS,
@@ -26,16 +27,12 @@ from .training_state import (
     SLOWEST_BLOCKS,
     SLOWEST_KEPT,
     SLOWEST_LEFT,
-    device,
-    entry,
-    hot,
 )
 
 LOWEST_T, STEP = -40.0, 1.0 / 64.0  # t = log(x / n) of the table of slowest(); below it lies one draw in 1e14
 _PURPOSE = PURPOSE_JITTER << 24
 
 FLOOR = 0.1  # least multiple of T_comp that a stack takes (the published simulator's)
-LARGEST_SIGMA = 0.3  # above it the floor, left out of sums, would be seen
 
 
 @entry

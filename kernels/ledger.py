@@ -8,6 +8,7 @@ Time spent on saves is never moved: a save is no part of the step it follows.
 import numpy as np
 
 from .clocks import drop, extend, found
+from .training_jit import device, hot
 from .training_settings import (
     ALLREDUCE,
     BACKGROUND,
@@ -66,8 +67,6 @@ from .training_state import (
     SOON_COUNT,
     SPENT,
     STEPS,
-    device,
-    hot,
 )
 
 _BINS = len(BINS)

@@ -13,6 +13,7 @@ docs/reordering.md has the proof and the rule for ties that ``reference_reorder`
 
 import numpy as np
 
+from .controller_jit import inner
 from .controller_state import (
     BASE,
     COVER,
@@ -27,7 +28,6 @@ from .controller_state import (
     TOUCHED,
     UNCOVERED,
     VIA,
-    inner,
 )
 
 _PROMOTED = 1  # its only place in a prefix is one this decision promoted it to

@@ -21,30 +21,12 @@ from .controller import (
     plan,
     reset,
 )
-from .controller_state import LABEL, OUT, SCRATCH, device, inner
+from .controller_jit import device, inner
+from .controller_state import LABEL, OUT, SCRATCH
 from .philox import pattern_keys, split64
+from .reorder_columns import BY_FAILURES, COLUMNS, PHASES, pattern_memory
 
 __all__ = ["BY_FAILURES", "COLUMNS", "PHASES", "Event", "Promotion", "failure_order", "life", "lives", "plan"]
-
-PHASES = ("fixed", "depth", "reorder", "wipe-out")  # by number, as decide() returns them
-
-# Columns of lives()' rows, one row a trial. "decisions" are one a batch; the wipe-out is not among them.
-COLUMNS = (
-    "failures",  # endurable failures K; the wipe-out failure is not endured
-    "fixed",  # decisions that moved nothing
-    "deeper",  # decisions that a deeper prefix settled with no move
-    "reorders",  # decisions with moves
-    "moves",  # promotions over all reorders
-    "deeper_patch",  # group-stacks to compute again, over decisions of phase depth
-    "patch",  # the same over reorders
-    "deeper_changed",  # places to compute again, over decisions of phase depth
-    "changed",  # the same over reorders
-    "uncovered",  # types found uncovered, over all decisions
-    "depth_sum",  # depth, over the start and all decisions: sum of S*(k), k = 0..K, where batch = 1
-    "depth",  # depth at the end
-)
-# Columns of lives()' counts by failures so far: decisions of each phase, then sums over them.
-BY_FAILURES = (*PHASES, "moves", "patch", "changed")
 
 
 def lives(plan, seed, first, rows, by_failures=None, moves=None, batch=1):
@@ -61,14 +43,9 @@ def lives(plan, seed, first, rows, by_failures=None, moves=None, batch=1):
         by_failures = np.zeros((n + 1, len(BY_FAILURES)), np.int64)
     if moves is None:
         moves = np.zeros(n + 1, np.int64)
-    keys, order, starts = _pattern_memory(n)
+    keys, order, starts = pattern_memory(n)
     _lives(plan, plain_state(plan), keys, order, starts, *split64(seed), np.uint64(first), rows, by_failures, moves,
            np.int64(batch))  # fmt: skip
-
-
-def _pattern_memory(n):
-    """keys, order and starts of failure_order() for n groups; about one start a group."""
-    return np.empty(n, np.uint32), np.empty(n, np.int32), np.empty(2 ** (n - 1).bit_length() + 1, np.int32)
 
 
 @device
@@ -196,7 +173,7 @@ def life(plan, seed, trial, batch=1):
     Same device functions, order and batches as lives(); for teaching, plots and tests.
     """
     n = plan.stacks.shape[0]
-    keys, order, starts = _pattern_memory(n)
+    keys, order, starts = pattern_memory(n)
     pattern_keys(keys, *split64(seed), np.uint64(trial))
     failure_order(keys, order, starts)
     state = plain_state(plan)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .clocks import NEVER, add, all_fresh, draw, extend, mark_hit, strike, victim
+from .training_jit import device, hot
 from .training_settings import FRESH, RENEWAL, SYSTEM
 from .training_state import (
     ALIVE,
@@ -21,8 +22,6 @@ from .training_state import (
     SOON_COUNT,
     SPENT,
     STATUS,
-    device,
-    hot,
 )
 
 

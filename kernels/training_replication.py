@@ -18,6 +18,7 @@ from .ledger import (
     spend,
 )
 from .restarts import restart
+from .training_jit import device, entry, hot
 from .training_settings import ALLREDUCE, CHECKPOINT, CONSECUTIVE, NEEDED, REDUNDANT, WAITING
 from .training_state import (
     ALLREDUCE_TIME,
@@ -40,9 +41,6 @@ from .training_state import (
     SOON_COUNT,
     STACK_TIME,
     STATUS,
-    device,
-    entry,
-    hot,
 )
 
 

@@ -9,6 +9,9 @@ BLOCKING, SAVER, BACKGROUND = 0, 1, 2
 PER_STACK, PER_BLOCK = 0, 1
 CONSECUTIVE, CYCLIC = 0, 1
 
+LARGEST_TIME = 2**59  # us, 18,000 years: longer settings could overflow sums
+LARGEST_SIGMA = 0.3  # above it the floor of a stack's time, left out of sums of them, would be seen
+
 STEP_END, FAILURE, REORDER, SAVE, RESTART, PATCH = 0, 1, 2, 3, 4, 5
 EVENTS = ("step", "failure", "reorder", "save", "restart", "patch")
 

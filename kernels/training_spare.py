@@ -22,6 +22,7 @@ from .ledger import (
     spend,
 )
 from .restarts import restart
+from .training_jit import device, entry, hot
 from .training_settings import (
     ALLREDUCE,
     CHECKPOINT,
@@ -57,9 +58,6 @@ from .training_state import (
     SOON_COUNT,
     STACK_TIME,
     STATUS,
-    device,
-    entry,
-    hot,
 )
 
 

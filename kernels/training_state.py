@@ -1,4 +1,6 @@
-"""The memory of one training run: three arrays that every device function of the run takes.
+"""The memory of one training run: three arrays that every function of the run takes.
+
+Shared by all backends, so it imports no compiler.
 
 Flat arrays, not tuples of arrays: a tuple is copied whole at every call, which costs more than a step.
 
@@ -12,7 +14,6 @@ import math
 
 import numpy as np
 
-from .jit import njit
 from .training_settings import COLUMNS, PER_BLOCK, SYSTEM
 
 # reg: registers behind the row.
@@ -89,27 +90,6 @@ DUE, DRAWN, STATUS, LINK, HEAD, SOON, OUT, QUEUE = range(8)
 
 # STATUS: FOUND failed; HIT by the system clock, not found yet; PENDING: found, not handled (replication)
 ALIVE, HIT, FOUND, PENDING = range(4)
-
-
-_LEAN = {"error_model": "numpy", "_nrt": False}
-
-
-def device(function):
-    """njit for functions called from compiled code: no reference counts, which cost more than most calls do.
-
-    Such a function allocates nothing and raises nothing (the NumPy error model: x / 0 is inf).
-    """
-    return njit(**_LEAN, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
-
-
-def hot(function):
-    """``device`` for what every step does, or what is called in one place: inlined."""
-    return njit(**_LEAN, inline="always")(function)
-
-
-def entry(function):
-    """``device`` that Python calls too."""
-    return njit(**_LEAN)(function)
 
 
 @functools.lru_cache(4)
