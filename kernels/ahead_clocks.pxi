@@ -1,0 +1,163 @@
+# Failure clocks: clocks.py step for step. Part of ahead_training.pyx.
+
+cdef int64_t NEVER = <int64_t>1 << 62
+cdef enum:
+    LAST_RENEWAL = 16777215  # the counter's repetition has 24 bits
+    CLOCK_PURPOSE = 1 << 24
+
+
+cdef inline int64_t duration(run_memory* s, int64_t g, double u) noexcept nogil:
+    """Group g's interval at the uniform u [us]: rounded to whole microseconds, at least 1."""
+    cdef double time
+    if s.reg[LAW] == EXPONENTIAL:
+        time = -log(u) * s.scale[g]
+    elif s.reg[LAW] == WEIBULL:
+        time = pow(-log(u), s.inverse_shape) * s.scale[g]
+    else:
+        time = exp(normal(u) * s.shape) * s.scale[g]
+    # 2**60: a drawn duration is cut here, so that sums stay within int64
+    return max(<int64_t>1, <int64_t>floor(min(time, 1152921504606846976.0) + 0.5))
+
+
+cdef int64_t draw(run_memory* s, int64_t g) noexcept nogil:
+    """The next interval of group g's clock [us]."""
+    cdef int64_t renewal = s.drawn[g]
+    cdef words w
+    s.drawn[g] = renewal + 1
+    if renewal >= LAST_RENEWAL:
+        s.reg[SPENT] = 1
+        return <int64_t>1 << 60
+    w = philox(<uint32_t>g, <uint32_t>(CLOCK_PURPOSE | renewal), s.reg)
+    return duration(s, g, uniform(w.a, w.b))
+
+
+cdef inline void add(run_memory* s, int64_t g) noexcept nogil:
+    """Queue the alive group g by its due time: in its place in SOON, or in a bucket."""
+    cdef int64_t due = s.due[g], at, before, bucket
+    if due < s.reg[EDGE]:
+        at = s.reg[SOON_COUNT]
+        while at > 0:
+            before = s.soon[at - 1]
+            if s.due[before] < due or (s.due[before] == due and before < g):
+                break
+            s.soon[at] = before
+            at -= 1
+        s.soon[at] = g
+        s.reg[SOON_COUNT] += 1
+    else:
+        bucket = (due >> s.reg[SHIFT]) & (s.reg[BUCKETS] - 1)
+        s.link[g] = s.head[bucket]
+        s.head[bucket] = g
+
+
+cdef void strike(run_memory* s, int64_t now) noexcept nogil:
+    """Draw the system clock's next event from ``now`` [us]."""
+    cdef words w
+    s.reg[EVENT_INDEX] += 1
+    if s.reg[EVENT_INDEX] > LAST_RENEWAL:
+        s.reg[SPENT] = 1
+        s.reg[EDGE] = NEVER
+    else:
+        w = philox(<uint32_t>0xFFFFFFFF, <uint32_t>(CLOCK_PURPOSE | s.reg[EVENT_INDEX]), s.reg)
+        s.reg[EDGE] = now + duration(s, 0, uniform(w.a, w.b))
+
+
+cdef int64_t victim(run_memory* s, int64_t attempt) noexcept nogil:
+    """A uniformly random group for the system clock's present event; ``attempt`` from 1."""
+    cdef words w = philox(
+        <uint32_t>(<int64_t>0xFFFFFFFF - attempt), <uint32_t>(CLOCK_PURPOSE | s.reg[EVENT_INDEX]), s.reg)
+    return <int64_t>(uniform(w.c, w.d) * <double>s.reg[GROUPS])
+
+
+cdef inline void mark_hit(run_memory* s, int64_t g) noexcept nogil:
+    """The system clock's present event makes g due; events come in order, so SOON stays sorted."""
+    s.status[g] = HIT
+    s.due[g] = s.reg[EDGE]
+    s.soon[s.reg[SOON_COUNT]] = g
+    s.reg[SOON_COUNT] += 1
+
+
+cdef inline void extend(run_memory* s, int64_t upto) noexcept nogil:
+    """Bring every alive group due at or before ``upto`` [us] into SOON."""
+    if s.reg[EDGE] <= upto:
+        extend_soon(s, upto)
+
+
+cdef void extend_soon(run_memory* s, int64_t upto) noexcept nogil:
+    cdef int64_t attempt, g, following, bucket
+    if s.reg[CLOCKS] == SYSTEM:
+        # Every event hits a uniformly random group among those alive; with none alive, events wait.
+        while s.reg[EDGE] <= upto and s.reg[OUT_COUNT] + s.reg[SOON_COUNT] < s.reg[GROUPS]:
+            attempt = 1
+            g = victim(s, attempt)
+            while s.status[g] != ALIVE:
+                attempt += 1
+                g = victim(s, attempt)
+            mark_hit(s, g)
+            strike(s, s.reg[EDGE])
+        return
+    while s.reg[EDGE] <= upto:
+        bucket = (s.reg[EDGE] >> s.reg[SHIFT]) & (s.reg[BUCKETS] - 1)
+        s.reg[EDGE] += <int64_t>1 << s.reg[SHIFT]
+        g = s.head[bucket]
+        s.head[bucket] = -1
+        while g >= 0:
+            following = s.link[g]
+            add(s, g)
+            g = following
+
+
+cdef inline void found(run_memory* s, int64_t g, int64_t now) noexcept nogil:
+    """Group g is found failed by its own check at ``now``: it is out, and its clock runs on unobserved."""
+    s.status[g] = FOUND
+    s.out[s.reg[OUT_COUNT]] = g
+    s.reg[OUT_COUNT] += 1
+    if s.reg[CLOCKS] != SYSTEM:
+        s.due[g] = now + draw(s, g)
+
+
+cdef inline void drop(run_memory* s, int64_t begin, int64_t end) noexcept nogil:
+    """Take the places begin <= i < end off SOON."""
+    cdef int64_t i, count = end - begin
+    if count > 0:
+        for i in range(end, s.reg[SOON_COUNT]):
+            s.soon[i - count] = s.soon[i]
+        s.reg[SOON_COUNT] -= count
+
+
+cdef void take(run_memory* s, int64_t g) noexcept nogil:
+    """Take group g off SOON."""
+    cdef int64_t i, kept = 0
+    for i in range(s.reg[SOON_COUNT]):
+        if s.soon[i] != g:
+            s.soon[kept] = s.soon[i]
+            kept += 1
+    s.reg[SOON_COUNT] = kept
+
+
+cdef void all_fresh(run_memory* s, int64_t now) noexcept nogil:
+    """Every group alive with a new clock from ``now`` [us]."""
+    cdef int64_t g, bucket
+    s.reg[SOON_COUNT] = 0
+    s.reg[OUT_COUNT] = 0
+    s.reg[EDGE] = (now >> s.reg[SHIFT]) << s.reg[SHIFT]
+    for bucket in range(s.reg[BUCKETS]):
+        s.head[bucket] = -1
+    for g in range(s.reg[GROUPS]):
+        s.status[g] = ALIVE
+        s.due[g] = now + draw(s, g)
+        add(s, g)
+
+
+cdef void start(run_memory* s) noexcept nogil:
+    """All groups alive at time 0, their first failures drawn; the registers are zero already."""
+    cdef int64_t g
+    for g in range(s.reg[GROUPS]):
+        s.drawn[g] = 0
+        s.status[g] = ALIVE
+        s.due[g] = NEVER
+    if s.reg[CLOCKS] == SYSTEM:
+        s.reg[EVENT_INDEX] = -1
+        strike(s, s.reg[NOW])
+    else:
+        all_fresh(s, s.reg[NOW])

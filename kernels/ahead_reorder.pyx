@@ -1,0 +1,163 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Lives of the reordering controller compiled at install: the answers of ``reorder`` to the bit."""
+
+import numpy as np
+
+from .controller_state import blank_state, plan
+from .reorder_columns import BY_FAILURES, COLUMNS, PHASES, pattern_memory
+
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy, memset
+
+__all__ = ["BY_FAILURES", "COLUMNS", "PHASES", "lives", "plan"]
+
+include "ahead_controller.pxi"
+
+cdef extern from "ahead_lanes.h" nogil:
+    ctypedef struct spare_schedule:
+        pass
+    void spare_schedule_keys(spare_schedule* keys, uint32_t k0, uint32_t k1)
+    void spare_draws_full(uint32_t* out, uint64_t draw, uint64_t trial, const spare_schedule* keys)
+
+ctypedef struct pattern:  # the failure order of a trial, and what it is made from
+    int64_t groups, slots
+    uint32_t* keys
+    int32_t* order
+    int32_t* starts
+
+cdef enum:  # columns of rows, in the order of reorder_columns
+    FAILURES, FIXED, DEEPER, REORDERS, MOVES, DEEPER_PATCH, PATCH, DEEPER_CHANGED, CHANGED, UNCOVERED, DEPTH_SUM, DEPTH
+    COLUMN_COUNT
+cdef enum:  # columns of counts by failures behind those of the phases
+    MOVES_BY = 4
+    PATCH_BY, CHANGED_BY, BY_COUNT
+
+
+cdef void draw_keys(pattern* p, const spare_schedule* schedule, uint64_t trial) noexcept nogil:
+    cdef uint32_t[64] block
+    cdef int64_t g, n = p.groups, whole = n & ~63
+    for g in range(0, whole, 64):
+        spare_draws_full(p.keys + g, <uint64_t>g >> 2, trial, schedule)
+    if whole < n:
+        spare_draws_full(block, <uint64_t>whole >> 2, trial, schedule)
+        memcpy(p.keys + whole, block, (n - whole) * sizeof(uint32_t))
+
+
+cdef void sort_groups(pattern* p) noexcept nogil:
+    """``reorder.failure_order``."""
+    cdef int64_t n = p.groups, i, j, slot, g
+    cdef int shift = 32
+    cdef uint32_t key
+    while (<int64_t>1 << (32 - shift)) < p.slots:
+        shift -= 1
+    memset(p.starts, 0, (p.slots + 1) * sizeof(int32_t))
+    for g in range(n):
+        p.starts[(<int64_t>p.keys[g] >> shift) + 1] += 1
+    for i in range(p.slots):
+        p.starts[i + 1] += p.starts[i]
+    for g in range(n):
+        slot = <int64_t>p.keys[g] >> shift
+        p.order[p.starts[slot]] = g
+        p.starts[slot] += 1
+    for i in range(1, n):
+        g = p.order[i]
+        key = p.keys[g]
+        j = i
+        while j > 0 and p.keys[p.order[j - 1]] > key:
+            p.order[j] = p.order[j - 1]
+            j -= 1
+        p.order[j] = g
+
+
+cdef int64_t wipeout_index(life* s, const int32_t* order, int64_t failed) noexcept nogil:
+    """Failure index (from 1) of the wipe-out within a batch: least over dead types of their last host's."""
+    cdef int64_t i, j, t, g, last, least = failed
+    for i in range(failed):
+        s.scratch[order[i]] = i + 1
+    for i in range(s.found):
+        t = s.uncovered[i]
+        last = 0
+        for j in range(t * s.redundancy, (t + 1) * s.redundancy):
+            g = s.hosts[j]
+            last = max(last, <int64_t>s.scratch[g] if s.label[g] == OUT_LABEL else failed + 1)
+        least = min(least, last)
+    return least
+
+
+cdef void live(
+    life* s, const int32_t* order, int64_t* row, int64_t* by_failures, int64_t* moves, int64_t batch) noexcept nogil:
+    cdef int64_t n = s.groups, k = 0, begin, index
+    cdef int64_t* by
+    cdef decision made
+    memset(row, 0, COLUMN_COUNT * sizeof(int64_t))
+    row[DEPTH_SUM] = 1
+    while True:
+        begin = k
+        k = min(n, k + batch)
+        for index in range(begin, k):
+            take_out(s, order[index])
+        made = decide(s)
+        by = by_failures + k * BY_COUNT
+        by[made.phase] += 1
+        if made.phase == PHASE_WIPED:
+            break
+        row[DEPTH_SUM] += s.depth
+        row[FIXED + made.phase] += 1
+        if made.phase != PHASE_FIXED:
+            row[MOVES] += made.moves
+            row[MOVES + made.phase] += made.patch
+            row[PATCH + made.phase] += made.changed
+            row[UNCOVERED] += s.found
+            by[MOVES_BY] += made.moves
+            by[PATCH_BY] += made.patch
+            by[CHANGED_BY] += made.changed
+            if made.phase == PHASE_REORDER:
+                moves[made.moves] += 1
+    row[FAILURES] = k - 1
+    if k - begin > 1:
+        row[FAILURES] = wipeout_index(s, order, k) - 1
+    row[DEPTH] = s.depth
+
+
+cdef void live_all(
+    life* s, pattern* p, uint32_t k0, uint32_t k1, uint64_t first, int64_t* rows, Py_ssize_t count,
+    int64_t* by_failures, int64_t* moves, int64_t batch) noexcept nogil:
+    cdef spare_schedule schedule
+    cdef Py_ssize_t i
+    spare_schedule_keys(&schedule, k0, k1)
+    for i in range(count):
+        draw_keys(p, &schedule, first + <uint64_t>i)
+        sort_groups(p)
+        reset(s)
+        live(s, p.order, rows + i * COLUMN_COUNT, by_failures, moves, batch)
+
+
+def lives(plan, seed, first, int64_t[:, ::1] rows not None, by_failures=None, moves=None, int64_t batch=1):
+    """Whole lives of trials first, first + 1, ...: ``reorder.lives``, its arguments and its numbers; drops the GIL."""
+    cdef int64_t n = plan.stacks.shape[0]
+    cdef int64_t[:, ::1] by = np.zeros((n + 1, BY_COUNT), np.int64) if by_failures is None else by_failures
+    cdef int64_t[::1] histogram = np.zeros(n + 1, np.int64) if moves is None else moves
+    if rows.shape[1] != COLUMN_COUNT or by.shape[0] != n + 1 or by.shape[1] != BY_COUNT or histogram.shape[0] != n + 1:
+        raise ValueError("rows, by_failures or moves: wrong shape")
+    if batch < 1:
+        raise ValueError(f"batch = {batch}: must be 1 or more")
+    cdef uint32_t k0 = seed & 0xFFFFFFFF, k1 = (seed >> 32) & 0xFFFFFFFF
+    cdef uint64_t trial = first
+    cdef Py_ssize_t count = rows.shape[0]
+    cdef pattern p
+    cdef life16 small
+    cdef life32 large
+    state, memory = blank_state(plan), pattern_memory(n)
+    keys, order, starts = memory
+    p.groups, p.slots, p.keys = n, starts.shape[0] - 1, <uint32_t*>address(keys, "uint32")
+    p.order, p.starts = <int32_t*>address(order, "int32"), <int32_t*>address(starts, "int32")
+    if count == 0:
+        return
+    if plan.stacks.dtype == np.uint16:
+        bind(&small, plan, state)
+        with nogil:
+            live_all(&small, &p, k0, k1, trial, &rows[0, 0], count, &by[0, 0], &histogram[0], batch)
+    else:
+        bind(&large, plan, state)
+        with nogil:
+            live_all(&large, &p, k0, k1, trial, &rows[0, 0], count, &by[0, 0], &histogram[0], batch)

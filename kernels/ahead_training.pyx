@@ -1,0 +1,75 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Training runs compiled at install: the rows of ``training`` to the bit on the same machine.
+
+Same steps in the same order, same C library functions (exp, expm1, log, pow), no fused multiply-adds; a drawn
+duration is rounded to whole microseconds at once, and all else is integers.
+"""
+
+import functools
+
+import numpy as np
+
+from .controller_state import blank_state
+from .training_plan import Plan, plan, weibull_intervals
+from .training_settings import COLUMNS, EVENTS, PARTS, Settings, columns
+from .training_state import make_state
+
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy, memset
+
+__all__ = [
+    "COLUMNS", "EVENTS", "PARTS", "Plan", "Settings", "columns", "plan", "run", "timeline", "weibull_intervals",
+]
+
+include "ahead_controller.pxi"
+include "ahead_run.pxi"
+include "ahead_jitter.pxi"
+include "ahead_clocks.pxi"
+include "ahead_ledger.pxi"
+include "ahead_restarts.pxi"
+include "ahead_spare.pxi"
+include "ahead_replication.pxi"
+
+
+def run(plan, seed, first, int64_t[:, ::1] rows not None):
+    """Runs first, first + 1, ...: ``training.run``, its arguments and its numbers; drops the GIL."""
+    run_all(plan, seed, first, rows, 0)
+
+
+def timeline(plan, seed, number, limit=100_000):
+    """One run and what happened in it: ``training.timeline``, its arguments and its numbers."""
+    row = np.empty((1, len(COLUMNS) + plan.settings.redundancy), np.int64)
+    reg = run_all(plan, seed, number, row, limit)
+    begin = DEPTH_STEPS + plan.settings.redundancy
+    return row[0], reg[begin : begin + 4 * reg[NOTED]].reshape(-1, 4)
+
+
+cdef run_all(plan, seed, int64_t first, int64_t[:, ::1] rows, limit):
+    cdef int64_t r = plan.settings.redundancy, blocks = -(-plan.settings.groups // r)
+    cdef int64_t scheme = plan.settings.scheme
+    cdef Py_ssize_t count = rows.shape[0]
+    cdef int64_t[::1] work = np.zeros(max(blocks, r + 1), np.int64)
+    cdef run_memory s
+    cdef life16 small
+    cdef life32 large
+    if rows.shape[1] != NAMED + r:
+        raise ValueError(f"rows: {rows.shape[1]} columns, of {NAMED + r}")
+    state = make_state(plan.settings, plan.scale, slowest_table(), limit)
+    bind_run(&s, state, plan)
+    s.reg[KEY_0], s.reg[KEY_1] = seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF
+    if count == 0:
+        return state[0]
+    if scheme == REPLICATION:
+        with nogil:
+            run_replication(&s, &work[0], blocks, first, &rows[0, 0], count)
+        return state[0]
+    stacks = blank_state(plan.stacks)
+    if plan.stacks.stacks.dtype == np.uint16:
+        bind(&small, plan.stacks, stacks)
+        with nogil:
+            run_spare(&s, &small, &work[0], first, &rows[0, 0], count)
+    else:
+        bind(&large, plan.stacks, stacks)
+        with nogil:
+            run_spare(&s, &large, &work[0], first, &rows[0, 0], count)
+    return state[0]
