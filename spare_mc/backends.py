@@ -178,7 +178,12 @@ class Cython(_Kernels):
 
     name = "cython"
     # the module of each measure, kernels/MODULE.pyx, built at several vector levels
-    modules = {"survival": "ahead", "stacks": "ahead_stacks"}
+    modules = {
+        "survival": "ahead",
+        "stacks": "ahead_stacks",
+        "reordering": "ahead_reorder",
+        "training": "ahead_training",
+    }
     measures = tuple(modules)
     cost = 1.0
 

@@ -158,8 +158,8 @@ def microseconds(seconds):
 
 
 def kernel_plan(parameters, layout):
-    """The ``kernels.training`` Plan of a point."""
-    from .kernels import training as kernel
+    """The ``kernels.training_plan`` Plan of a point, for every backend."""
+    from .kernels import training_plan
     from .kernels import training_settings as names
 
     p = {
@@ -205,7 +205,7 @@ def kernel_plan(parameters, layout):
     intervals, width = _intervals(parameters, layout)
     tables = (layout.host_table(), layout.stack_table()) if p["scheme"] == "spare" else (None, None)
     try:
-        return kernel.plan(settings, *tables, intervals=intervals, width=width)
+        return training_plan.plan(settings, *tables, intervals=intervals, width=width)
     except ValueError as error:
         raise UserError(f"training: {error}") from None
 
