@@ -7,6 +7,7 @@ import sys
 import pytest
 from ahead_tools import ahead
 
+from spare_mc.backends import BACKENDS
 from spare_mc.cli import VERBS, main
 
 
@@ -192,12 +193,34 @@ def test_files_that_are_not_ours_are_left_alone(results, tmp_path, capsys):
     assert left == {"three.h5", *contents}
 
 
-def test_cython_runs_without_numba(tmp_path):
-    ahead("ahead")
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        ("--measure", "reordering"),
+        ("--measure", "reordering", "--layout", "random"),
+        ("--measure", "training", "--system-mtbf", "3000", "--runs", "2", "--steps", "50"),
+        (
+            "--measure",
+            "training",
+            "--system-mtbf",
+            "3000",
+            "--runs",
+            "2",
+            "--steps",
+            "50",
+            "--scheme",
+            "replication",
+        ),
+    ],
+)
+def test_cython_runs_without_numba(tmp_path, more):
+    for module in set(BACKENDS["cython"].modules.values()):
+        ahead(module)
     probe = (
         "import sys, spare_mc.cli\n"
         f"arguments = ['run', '-N', '31', '-r', '3', '--trials', '100', '-o', {str(tmp_path / 'a.h5')!r}]\n"
-        "try: spare_mc.cli.main([*arguments, '--backend', 'cython'])\n"
+        f"try: spare_mc.cli.main([*arguments, '--backend', 'cython', *{more}])\n"
         "except SystemExit as stop: assert not stop.code, stop.code\n"
         "assert 'numba' not in sys.modules\n"
     )

@@ -7,16 +7,20 @@ import numpy as np
 
 from spare_mc.kernels import training
 from spare_mc.kernels.training_settings import (
+    BACKGROUND,
     BLOCKING,
     CHECKPOINT_ONLY,
     CONSECUTIVE,
     EXPONENTIAL,
+    FRESH,
+    LOGNORMAL,
     PER_BLOCK,
     PER_STACK,
     RENEWAL,
     REPLICATION,
     SAVER,
     SPARE,
+    SYSTEM,
     WEIBULL,
     Settings,
 )
@@ -80,6 +84,63 @@ def rows(settings, count, seed=1, first=0, **more):
 def column(table, name):
     """A named column of rows."""
     return table[:, training.COLUMNS.index(name)]
+
+
+def small(rng):
+    """Settings and layout of a small cluster with many failures, every rule drawn at random."""
+    scheme = rng.choice([SPARE, SPARE, REPLICATION, CHECKPOINT_ONLY])
+    groups = rng.choice([7, 13, 21]) if scheme == SPARE else rng.choice([1, 2, 7, 12, 13])
+    redundancy = {
+        SPARE: rng.choice([2, 3, 4] if groups >= 13 else [2, 3]),
+        REPLICATION: rng.randint(1, min(5, groups)),
+        CHECKPOINT_ONLY: 1,
+    }[scheme]
+    clocks = rng.choice([0, 0, FRESH, SYSTEM])
+    save = rng.choice([0, 58_823_500, 200 * S])
+    settings = Settings(
+        scheme=scheme,
+        groups=groups,
+        redundancy=redundancy,
+        steps=rng.choice([1, 20, 60]),
+        stack=64 * S,
+        allreduce=6 * S,
+        found_allreduce=3 * S,
+        save=save,
+        restart=rng.choice([0, 300 * S, 3600 * S]),
+        shrink=S // 10,
+        detection=rng.choice([0, 5 * S]),
+        law=rng.choice([0, WEIBULL, LOGNORMAL]),
+        shape=rng.choice([0.78, 1.3]),
+        mean=rng.choice([1e3, 1e4, 3e4]) * S / (groups if clocks == SYSTEM else 1),
+        clocks=clocks,
+        extended=rng.choice([0, 1]),
+        lowest_only=rng.choice([0, 1]) if scheme == REPLICATION else 0,
+        resume_after=rng.choice([0, 1]),
+        save_kind=rng.choice([0, SAVER, BACKGROUND]),
+        save_blocking=save // 4,
+        sigma=0.0,
+        jitter=rng.choice([PER_STACK, PER_BLOCK]),
+        patch_all=rng.choice([0, 1]),
+        placement=rng.choice([0, 1]),
+        save_steps=rng.choice([0, 1, 3, 7]),
+        max_wall=rng.choice([2 * 10**5, 10**4]) * S,
+    )
+    more = {}
+    if scheme == SPARE:
+        layout = rng.choice(
+            [
+                lambda: Layout.contiguous(groups, redundancy),
+                lambda: Layout.partition(groups, redundancy),
+                lambda: Layout.random(groups, redundancy, 3),
+                lambda: Layout.golomb(groups, redundancy),
+            ]
+        )()
+        more |= {"hosts": layout.host_table(), "stacks": layout.stack_table()}
+    if settings.save_steps == 0:
+        more |= {"intervals": [500 * S, 300 * S, 100 * S, 1000 * S], "width": 400 * S}
+    if clocks != SYSTEM and rng.random() < 0.3:
+        more["means"] = [settings.mean * (0.5 + rng.random()) for _ in range(groups)]
+    return settings, more
 
 
 def published():
