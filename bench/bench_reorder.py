@@ -3,9 +3,11 @@
     python bench/bench_reorder.py [--quick]
 
 Every figure is the best of several rounds in which all contenders take turns, so that a busy machine slows them
-alike; ratios are the figures to trust. Prints the tables of docs/reordering.md.
+alike; ratios are the figures to trust. Lives are run by Numba's kernel and, where it is built, by Cython's. Prints the
+tables of docs/reordering.md.
 """
 
+import contextlib
 import itertools
 import sys
 from functools import partial
@@ -15,13 +17,16 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from spare_mc.kernels import controller, reorder
+from spare_mc.kernels import ahead_levels, controller, reorder
 from spare_mc.kernels.controller_jit import device
 from spare_mc.kernels.controller_state import LABEL, OUT
 from spare_mc.kernels.philox import pattern_keys, split64
 from spare_mc.layouts import Layout
 
 SEED = 1
+KERNELS = {"numba": reorder}
+with contextlib.suppress(ImportError):
+    KERNELS["cython"] = ahead_levels.load("ahead_reorder")
 
 
 def best_of(rounds, contenders):
@@ -40,35 +45,39 @@ def best_of(rounds, contenders):
     return {name: sum(times) for name, times in best.items()}
 
 
-def lives_of(layout, count):
+def lives_of(kernel, layout, count):
     """Functions that run ``count`` whole lives between them, and the rows they fill."""
     plan = reorder.plan(layout.host_table(), layout.stack_table())
     rows = np.zeros((count, len(reorder.COLUMNS)), np.int64)
     cuts = np.linspace(0, count, count // 5 + 1).astype(int).tolist()  # short pieces, see best_of
     return [
-        partial(reorder.lives, plan, SEED, begin, rows[begin:end]) for begin, end in itertools.pairwise(cuts)
+        partial(kernel.lives, plan, SEED, begin, rows[begin:end]) for begin, end in itertools.pairwise(cuts)
     ], rows
 
 
 def table_of_lives(title, layouts, rounds):
     print(f"\n{title}\n")
     print(
-        "| layout | N | r | failures | us a life | us a failure | reorders | moves a reorder | mean depth |"
+        "| layout | N | r | failures | us a life | us a failure | reorders | moves a reorder | mean depth "
+        "| Cython over Numba |"
     )
-    print("|---|---|---|---|---|---|---|---|---|")
-    runs = {}
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    pieces, rows = {}, {}
     for i, layout in enumerate(layouts):
-        runs[i] = (layout, *lives_of(layout, max(20, 60_000 // layout.groups)))
-    best = best_of(rounds, {i: pieces for i, (_, pieces, _) in runs.items()})
-    for name, (layout, _, rows) in runs.items():
-        of = dict(zip(reorder.COLUMNS, rows.sum(axis=0).tolist(), strict=True))
-        life = best[name] / rows.shape[0] * 1e6
-        failure = best[name] / max(1, of["failures"]) * 1e6
+        for name, kernel in KERNELS.items():
+            pieces[i, name], rows[i] = lives_of(kernel, layout, max(20, 60_000 // layout.groups))
+    best = best_of(rounds, pieces)
+    for i, layout in enumerate(layouts):
+        count = rows[i].shape[0]
+        of = dict(zip(reorder.COLUMNS, rows[i].sum(axis=0).tolist(), strict=True))
+        life = best[i, "numba"] / count * 1e6
+        failure = best[i, "numba"] / max(1, of["failures"]) * 1e6
+        ratio = f"{best[i, 'cython'] / best[i, 'numba']:.2f}" if "cython" in KERNELS else "not built"
         print(
-            f"| {layout.kind} | {layout.groups} | {layout.redundancy} | {of['failures'] / rows.shape[0]:.1f} "
-            f"| {life:.0f} | {failure:.2f} | {of['reorders'] / rows.shape[0]:.1f} "
+            f"| {layout.kind} | {layout.groups} | {layout.redundancy} | {of['failures'] / count:.1f} "
+            f"| {life:.0f} | {failure:.2f} | {of['reorders'] / count:.1f} "
             f"| {of['moves'] / max(1, of['reorders']):.2f} "
-            f"| {of['depth_sum'] / (of['failures'] + rows.shape[0]):.3f} |"
+            f"| {of['depth_sum'] / (of['failures'] + count):.3f} | {ratio} |"
         )
 
 

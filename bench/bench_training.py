@@ -1,4 +1,4 @@
-"""Time of training runs: the kernel, a compiled walk over all groups, plain Python and SimPy.
+"""Time of training runs: the kernels of Numba and Cython, a compiled walk over all groups, plain Python and SimPy.
 
     python bench/bench_training.py [--quick] [--table]
 
@@ -7,6 +7,7 @@ them alike; ratios are the figures to trust. ``--table`` adds the whole publishe
 threads. Prints the tables of docs/training.md.
 """
 
+import contextlib
 import math
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -17,13 +18,16 @@ import numpy as np
 import simpy
 
 from spare_mc import training_setup
-from spare_mc.kernels import training
+from spare_mc.kernels import ahead_levels, training
 from spare_mc.kernels.jit import njit
 from spare_mc.kernels.reference_training import training_row
 from spare_mc.layouts import Layout
 from spare_mc.study import load
 
 SEED = 1
+KERNELS = {"numba": training}
+with contextlib.suppress(ImportError):
+    KERNELS["cython"] = ahead_levels.load("ahead_training")
 POINTS = [
     ("spare", 600, 8), ("spare", 600, 20), ("spare", 200, 9), ("spare", 1000, 9), ("replication", 600, 3),
     ("replication", 600, 20), ("replication", 200, 3), ("replication", 1000, 3),
@@ -59,9 +63,9 @@ def best_of(rounds, contenders):
     return best
 
 
-def runs(plan, count, first=0):
+def runs(plan, count, first=0, kernel=training):
     rows = np.empty((count, len(training.columns(plan.settings.redundancy))), np.int64)
-    training.run(plan, SEED, first, rows)
+    kernel.run(plan, SEED, first, rows)
     return rows
 
 
@@ -160,19 +164,29 @@ def python_steps(plan, steps):
 
 
 def kernel_table(rounds, count):
-    print("| scheme | N | r | ms a run | us a step | steps | failures | reorders | restarts |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print(
+        "| scheme | N | r | ms a run | us a step | steps | failures | reorders | restarts | Cython over Numba |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
     plans = {key: point(*key) for key in POINTS}
     rows = {key: runs(plan, count) for key, plan in plans.items()}
     best = best_of(
-        rounds, {(key, i): partial(runs, plans[key], 1, i) for key in POINTS for i in range(count)}
+        rounds,
+        {
+            (key, i, name): partial(runs, plans[key], 1, i, kernel)
+            for key in POINTS
+            for i in range(count)
+            for name, kernel in KERNELS.items()
+        },
     )
     for key in POINTS:
-        seconds = sum(best[key, i] for i in range(count)) / count
+        seconds = {name: sum(best[key, i, name] for i in range(count)) / count for name in KERNELS}
         of = dict(zip(training.COLUMNS, rows[key].mean(axis=0), strict=False))
+        ratio = f"{seconds['cython'] / seconds['numba']:.2f}" if "cython" in KERNELS else "not built"
         print(
-            f"| {' | '.join(map(str, key))} | {seconds * 1e3:.2f} | {seconds / of['executed'] * 1e6:.2f} "
-            f"| {of['executed']:.0f} | {of['failures']:.0f} | {of['reorders']:.0f} | {of['restarts']:.1f} |"
+            f"| {' | '.join(map(str, key))} | {seconds['numba'] * 1e3:.2f} "
+            f"| {seconds['numba'] / of['executed'] * 1e6:.2f} "
+            f"| {of['executed']:.0f} | {of['failures']:.0f} | {of['reorders']:.0f} | {of['restarts']:.1f} | {ratio} |"
         )
 
 
