@@ -9,6 +9,14 @@ cdef void open_book(run_memory* s, int64_t number) noexcept nogil:
     memset(reg + DEPTH_STEPS, 0, reg[REDUNDANCY] * sizeof(int64_t))
     reg[RUN_0] = number & <int64_t>0xFFFFFFFF
     reg[RUN_1] = number >> 32
+    plan_save(s)
+
+
+cdef void plan_save(run_memory* s) noexcept nogil:
+    """Where saves go by steps: the next multiple beyond the committed steps, or the last step."""
+    cdef int64_t every = s.reg[SAVE_STEPS]
+    if every > 0:
+        s.reg[NEXT_SAVE] = min((s.reg[DONE] // every + 1) * every, s.reg[STEPS])
 
 
 cdef inline void note(run_memory* s, int64_t kind, int64_t time, int64_t a, int64_t b) noexcept nogil:
@@ -26,9 +34,10 @@ cdef inline bint goes_on(run_memory* s) noexcept nogil:
 
 
 cdef inline void begin_step(run_memory* s) noexcept nogil:
-    """A step begins."""
+    """A step begins; bins are marked where a save may follow it."""
     s.reg[EXECUTED] += 1
-    memcpy(s.reg + BEGUN, s.reg, BINS * sizeof(int64_t))
+    if s.reg[NEXT_SAVE] <= s.reg[DONE] + 1:
+        memcpy(s.reg + BEGUN, s.reg, BINS * sizeof(int64_t))
 
 
 cdef inline void spend(run_memory* s, int column, int64_t time) noexcept nogil:
@@ -71,10 +80,13 @@ cdef inline bint commit(run_memory* s, int64_t depth) noexcept nogil:
     cdef int64_t age
     s.reg[DONE] += 1
     note(s, STEP_END, s.reg[NOW], s.reg[DONE], depth)
+    if s.reg[NEXT_SAVE] > 0:
+        if s.reg[DONE] < s.reg[NEXT_SAVE]:
+            return False
+        plan_save(s)
+        return True
     if s.reg[DONE] == s.reg[STEPS]:
         return True
-    if s.reg[SAVE_STEPS] > 0:
-        return s.reg[DONE] % s.reg[SAVE_STEPS] == 0
     age = (s.reg[NOW] - s.reg[LIFE]) // s.width
     return s.reg[NOW] - s.reg[LAST_SAVE] >= s.intervals[min(age, s.interval_count - 1)]
 
@@ -121,6 +133,7 @@ cdef void roll_back(run_memory* s, int64_t end) noexcept nogil:
     note(s, RESTART, s.reg[NOW], end, s.reg[DONE] - s.reg[RESUME])
     spend(s, RESTARTING, end - s.reg[NOW])
     s.reg[DONE] = s.reg[RESUME]
+    plan_save(s)
     s.reg[LAST_SAVE] = end
     s.reg[LIFE] = end
     s.reg[DELAY] = 0

@@ -32,6 +32,9 @@ cdef enum:  # columns of counts by failures behind those of the phases
     MOVES_BY = 4
     PATCH_BY, CHANGED_BY, BY_COUNT
 
+if COLUMN_COUNT != len(COLUMNS) or BY_COUNT != len(BY_FAILURES):
+    raise ImportError("built from other sources than reorder_columns.py: build it again")
+
 
 cdef void draw_keys(pattern* p, const spare_schedule* schedule, uint64_t trial) noexcept nogil:
     cdef uint32_t[64] block

@@ -52,19 +52,24 @@ cdef inline void enqueue(run_memory* s, int64_t g) noexcept nogil:
     s.status[g] = PENDING
     s.queue[g >> 5] += 1
     s.reg[PENDING_COUNT] += 1
+    s.reg[LOWEST] = min(s.reg[LOWEST], g)
 
 
 cdef bint handle_lowest(run_memory* s, int64_t* living, int64_t blocks) noexcept nogil:
     """Take the lowest-numbered pending group out of its block; returns whether the block still lives."""
-    cdef int64_t chunk = 0, g, block
-    s.reg[PENDING_COUNT] -= 1
-    while s.queue[chunk] == 0:
-        chunk += 1
-    s.queue[chunk] -= 1
-    g = chunk << 5
-    while s.status[g] != PENDING:
-        g += 1
+    cdef int64_t g = s.reg[LOWEST], chunk = g >> 5, following = s.reg[GROUPS], block
     s.status[g] = FOUND
+    s.queue[chunk] -= 1
+    s.reg[PENDING_COUNT] -= 1
+    if s.reg[PENDING_COUNT] > 0:
+        following = g + 1
+        if s.queue[chunk] == 0:
+            while s.queue[chunk] == 0:
+                chunk += 1
+            following = chunk << 5
+        while s.status[following] != PENDING:
+            following += 1
+    s.reg[LOWEST] = following
     block = g // s.reg[REDUNDANCY] if s.reg[PLACEMENT] == CONSECUTIVE else g % blocks
     living[block] -= 1
     return living[block] > 0
@@ -96,6 +101,7 @@ cdef void begin_life(run_memory* s, int64_t* living, int64_t blocks) noexcept no
     for chunk in range((n + 31) >> 5):
         s.queue[chunk] = 0
     s.reg[PENDING_COUNT] = 0
+    s.reg[LOWEST] = n
     s.reg[FIRST_ALIVE] = 0
 
 

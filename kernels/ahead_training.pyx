@@ -9,10 +9,10 @@ import functools
 
 import numpy as np
 
+from . import training_state
 from .controller_state import blank_state
 from .training_plan import Plan, plan, weibull_intervals
 from .training_settings import COLUMNS, EVENTS, PARTS, Settings, columns
-from .training_state import make_state
 
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
@@ -29,6 +29,11 @@ include "ahead_ledger.pxi"
 include "ahead_restarts.pxi"
 include "ahead_spare.pxi"
 include "ahead_replication.pxi"
+
+_PLACES = {"NOW": NOW, "NOTED": NOTED, "RUN_1": RUN_1, "SCHEME": SCHEME, "DEPTH_STEPS": DEPTH_STEPS, "BLOCK": BLOCK}
+if NAMED != len(COLUMNS) or any(getattr(training_state, name) != place for name, place in _PLACES.items()):
+    # it would write past the ends of the arrays
+    raise ImportError("built from other sources than training_state.py: build it again")
 
 
 def run(plan, seed, first, int64_t[:, ::1] rows not None):
@@ -54,7 +59,7 @@ cdef run_all(plan, seed, int64_t first, int64_t[:, ::1] rows, limit):
     cdef life32 large
     if rows.shape[1] != NAMED + r:
         raise ValueError(f"rows: {rows.shape[1]} columns, of {NAMED + r}")
-    state = make_state(plan.settings, plan.scale, slowest_table(), limit)
+    state = training_state.make_state(plan.settings, plan.scale, slowest_table(), limit)
     bind_run(&s, state, plan)
     s.reg[KEY_0], s.reg[KEY_1] = seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF
     if count == 0:

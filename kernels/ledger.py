@@ -48,6 +48,7 @@ from .training_state import (
     LIFE,
     MARK,
     MAX_WALL,
+    NEXT_SAVE,
     NOTED,
     NOW,
     REDUNDANCY,
@@ -84,6 +85,15 @@ def open_book(reg, run):
         reg[i] = 0
     for i in range(DEPTH_STEPS, DEPTH_STEPS + reg[REDUNDANCY]):
         reg[i] = 0
+    _plan_save(reg)
+
+
+@device
+def _plan_save(reg):
+    """Where saves go by steps: the next multiple beyond the committed steps, or the last step."""
+    every = reg[SAVE_STEPS]
+    if every > 0:
+        reg[NEXT_SAVE] = min((reg[DONE] // every + 1) * every, reg[STEPS])
 
 
 @hot
@@ -111,10 +121,11 @@ def goes_on(reg):
 
 @hot
 def begin_step(reg):
-    """A step begins."""
+    """A step begins; bins are marked where a save may follow it."""
     reg[EXECUTED] += 1
-    for b in range(_BINS):
-        reg[BEGUN + b] = reg[b]
+    if reg[NEXT_SAVE] <= reg[DONE] + 1:
+        for b in range(_BINS):
+            reg[BEGUN + b] = reg[b]
 
 
 @hot
@@ -162,10 +173,13 @@ def commit(reg, intervals, width, depth):
     """The step commits; returns whether a save is due, by steps or else by ``intervals`` of bins of ``width`` [us]."""
     reg[DONE] += 1
     note(reg, STEP_END, reg[NOW], reg[DONE], depth)
+    if reg[NEXT_SAVE] > 0:
+        if reg[DONE] < reg[NEXT_SAVE]:
+            return False
+        _plan_save(reg)
+        return True
     if reg[DONE] == reg[STEPS]:
         return True
-    if reg[SAVE_STEPS] > 0:
-        return reg[DONE] % reg[SAVE_STEPS] == 0
     age = (reg[NOW] - reg[LIFE]) // width
     return reg[NOW] - reg[LAST_SAVE] >= intervals[min(age, intervals.shape[0] - 1)]
 
@@ -217,6 +231,7 @@ def roll_back(reg, end):
     note(reg, RESTART, reg[NOW], end, reg[DONE] - reg[RESUME])
     spend(reg, RESTARTING, end - reg[NOW])
     reg[DONE] = reg[RESUME]
+    _plan_save(reg)
     reg[LAST_SAVE] = end
     reg[LIFE] = end
     reg[DELAY] = 0

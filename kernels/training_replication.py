@@ -28,6 +28,7 @@ from .training_state import (
     FIRST_ALIVE,
     FOUND,
     GROUPS,
+    LOWEST,
     LOWEST_ONLY,
     NOW,
     OUT,
@@ -103,20 +104,27 @@ def _enqueue(reg, group, g):
     group[STATUS, g] = PENDING
     group[QUEUE, g >> 5] += 1
     reg[PENDING_COUNT] += 1
+    reg[LOWEST] = min(reg[LOWEST], g)
 
 
 @device
 def _handle_lowest(reg, group, living):
     """Take the lowest-numbered pending group out of its block; returns whether the block still lives."""
-    reg[PENDING_COUNT] -= 1
-    chunk = 0
-    while group[QUEUE, chunk] == 0:
-        chunk += 1
-    group[QUEUE, chunk] -= 1
-    g = chunk << 5
-    while group[STATUS, g] != PENDING:
-        g += 1
+    g = reg[LOWEST]
     group[STATUS, g] = FOUND
+    chunk = g >> 5
+    group[QUEUE, chunk] -= 1
+    reg[PENDING_COUNT] -= 1
+    following = reg[GROUPS]
+    if reg[PENDING_COUNT] > 0:
+        following = g + 1
+        if group[QUEUE, chunk] == 0:
+            while group[QUEUE, chunk] == 0:
+                chunk += 1
+            following = chunk << 5
+        while group[STATUS, following] != PENDING:
+            following += 1
+    reg[LOWEST] = following
     block = g // reg[REDUNDANCY] if reg[PLACEMENT] == CONSECUTIVE else g % living.shape[0]
     living[block] -= 1
     return living[block] > 0
@@ -149,6 +157,7 @@ def _begin_life(reg, group, living):
     for chunk in range((n + 31) >> 5):
         group[QUEUE, chunk] = 0
     reg[PENDING_COUNT] = 0
+    reg[LOWEST] = n
     reg[FIRST_ALIVE] = 0
 
 

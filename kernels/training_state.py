@@ -37,13 +37,15 @@ from .training_settings import COLUMNS, PER_BLOCK, SYSTEM
     SINGLE_BLOCKS,
     FIRST_ALIVE,
     PENDING_COUNT,  # replication: found, not handled
+    LOWEST,  # the lowest-numbered of them; GROUPS if there is none
+    NEXT_SAVE,  # committed steps at which the next save is due, 0: by time
     NOTED,  # events noted
     KEY_0,  # seed and run number, 32 bits each
     KEY_1,
     RUN_0,
     RUN_1,
-) = range(len(COLUMNS), len(COLUMNS) + 24)
-_REGISTERS = NOW + 24
+) = range(len(COLUMNS), len(COLUMNS) + 26)
+_REGISTERS = NOW + 26
 MARK = _REGISTERS  # seven step bins at the resume point
 BEGUN = MARK + 7  # seven step bins when the present step began
 LATER = BEGUN + 7  # seven step bins at the resume point of a save still being written
