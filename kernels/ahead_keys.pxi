@@ -1,4 +1,4 @@
-# Included by ahead.pyx and ahead_stacks.pyx: vectors, failure-order keys, sixteen trials side by side.
+# Included by ahead.pyx, ahead_stacks.pyx and ahead_reorder.pyx: vectors, failure-order keys, sixteen trials side by side.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset

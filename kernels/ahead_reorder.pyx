@@ -6,18 +6,10 @@ import numpy as np
 from .controller_state import blank_state, plan
 from .reorder_columns import BY_FAILURES, COLUMNS, PHASES, pattern_memory
 
-from libc.stdint cimport uint64_t
-from libc.string cimport memcpy, memset
-
 __all__ = ["BY_FAILURES", "COLUMNS", "PHASES", "lives", "plan"]
 
+include "ahead_keys.pxi"
 include "ahead_controller.pxi"
-
-cdef extern from "ahead_lanes.h" nogil:
-    ctypedef struct spare_schedule:
-        pass
-    void spare_schedule_keys(spare_schedule* keys, uint32_t k0, uint32_t k1)
-    void spare_draws_full(uint32_t* out, uint64_t draw, uint64_t trial, const spare_schedule* keys)
 
 ctypedef struct pattern:  # the failure order of a trial, and what it is made from
     int64_t groups, slots
@@ -34,16 +26,6 @@ cdef enum:  # columns of counts by failures behind those of the phases
 
 if COLUMN_COUNT != len(COLUMNS) or BY_COUNT != len(BY_FAILURES):
     raise ImportError("built from other sources than reorder_columns.py: build it again")
-
-
-cdef void draw_keys(pattern* p, const spare_schedule* schedule, uint64_t trial) noexcept nogil:
-    cdef uint32_t[64] block
-    cdef int64_t g, n = p.groups, whole = n & ~63
-    for g in range(0, whole, 64):
-        spare_draws_full(p.keys + g, <uint64_t>g >> 2, trial, schedule)
-    if whole < n:
-        spare_draws_full(block, <uint64_t>whole >> 2, trial, schedule)
-        memcpy(p.keys + whole, block, (n - whole) * sizeof(uint32_t))
 
 
 cdef void sort_groups(pattern* p) noexcept nogil:
@@ -125,11 +107,9 @@ cdef void live(
 cdef void live_all(
     life* s, pattern* p, uint32_t k0, uint32_t k1, uint64_t first, int64_t* rows, Py_ssize_t count,
     int64_t* by_failures, int64_t* moves, int64_t batch) noexcept nogil:
-    cdef spare_schedule schedule
     cdef Py_ssize_t i
-    spare_schedule_keys(&schedule, k0, k1)
     for i in range(count):
-        draw_keys(p, &schedule, first + <uint64_t>i)
+        draw_full(p.keys, p.groups, k0, k1, first + <uint64_t>i)
         sort_groups(p)
         reset(s)
         live(s, p.order, rows + i * COLUMN_COUNT, by_failures, moves, batch)
