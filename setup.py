@@ -17,12 +17,12 @@ from setuptools.command.build_ext import build_ext
 
 BUILD = Path("build/ahead")  # the sources under the names of their builds
 LEVELS = runpy.run_path("kernels/ahead_levels.py")
-SHARED = (
-    "spare_mc.kernels.ahead_memoryviews"  # Cython's own code, two thirds of the compilation, once for all
-)
+# Cython's own code, two thirds of the compilation, once for all
+SHARED = "spare_mc.kernels.ahead_memoryviews"
+# -funroll-loops: as LLVM does; a fifth of the time of contiguous least stacks. -fwrapv: lanes wrap around.
 # -ffp-contract=off: fused multiply-adds would round differently from the Numba kernels. -g0: no debug symbols, which
 # would triple the size of the package.
-OPTIONS = ["-O3", "-fwrapv", "-ffp-contract=off", "-g0"]
+OPTIONS = ["-O3", "-funroll-loops", "-fwrapv", "-ffp-contract=off", "-g0"]
 
 
 def extensions():

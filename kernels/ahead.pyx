@@ -231,28 +231,58 @@ cdef int64_t settle_tie(
     return before
 
 
-cdef int64_t settle(
-    const int64_t[::1] numbers, const int64_t[::1] places, const uint32_t[::1] hosts,
-    int32_t[::1] rows, Py_ssize_t many_rows, const int16_t* keys, Py_ssize_t stride, int lane, int16_t best,
-    int32_t[::1] tied, uint64_t[::1] ranks, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
-    """List the tied groups, then :func:`settle_tie`."""
-    cdef spare_lanes bound = spare_splat(best)
-    cdef Py_ssize_t x, g, many = 0, size = numbers[GROUPS] * stride
+cdef void find_ties(
+    const int16_t* keys, Py_ssize_t groups, const int16_t* best, uint32_t lanes, int32_t* tied) noexcept nogil:
+    """List the groups at ``best`` in the ``lanes`` (bit mask): a lane's from ``tied[lane * groups]`` on."""
+    cdef spare_lanes bound = spare_load(best)
+    cdef Py_ssize_t[16] ends
+    cdef Py_ssize_t g
     cdef uint32_t mask
-    for x in range(0, size, 16):
-        # beyond the last group lie copies of others: masked out
-        mask = spare_mask_equal(spare_load(keys + x), bound) & (0xFFFF if x + 16 <= size else (1 << (size - x)) - 1)
-        if stride == 16:
-            mask &= 1 << lane
-        for g in range(16):
-            if not mask:
-                break
+    cdef int lane
+    for lane in range(16):
+        ends[lane] = lane * groups
+    for g in range(groups):
+        mask = spare_mask_equal(spare_load(keys + 16 * g), bound) & lanes
+        lane = 0
+        while mask:
             if mask & 1:
-                tied[many] = <int32_t>((x + g) // stride)
-                many += 1
+                tied[ends[lane]] = <int32_t>g
+                ends[lane] += 1
             mask >>= 1
-    return settle_tie(
-        numbers, places, hosts, rows, many_rows, keys, stride, lane, best, &tied[0], &ranks[0], many, k0, k1, trial)
+            lane += 1
+
+
+cdef Py_ssize_t count1(
+    const int16_t* keys, Py_ssize_t groups, int16_t best, int32_t* tied, int64_t* below) noexcept nogil:
+    """Groups of one trial below ``best``, into ``below``, and those at it, which are listed; returns how many."""
+    cdef spare_lanes bound = spare_splat(best), less, key
+    cdef int16_t[16] part
+    cdef Py_ssize_t start = 0, stop, x, g, many = 0
+    cdef uint32_t mask
+    cdef int lane
+    below[0] = 0
+    while start < groups & ~15:
+        less = spare_splat(0)
+        stop = min(start + 16 * FLUSH, groups & ~15)
+        for x in range(start, stop, 16):
+            key = spare_load(keys + x)
+            less = spare_tally_below(less, key, bound)
+            mask = spare_mask_equal(key, bound)
+            if mask:
+                for g in range(x, x + 16):
+                    if keys[g] == best:
+                        tied[many] = <int32_t>g
+                        many += 1
+        spare_store(part, less)
+        for lane in range(16):
+            below[0] += part[lane]
+        start = stop
+    for g in range(groups & ~15, groups):
+        below[0] += keys[g] < best
+        if keys[g] == best:
+            tied[many] = <int32_t>g
+            many += 1
+    return many
 
 
 # ---- blocks of trials --------------------------------------------------------------------------------------------
@@ -263,13 +293,19 @@ cdef void finish(
     int32_t[::1] rows, Py_ssize_t many_rows, const int16_t* keys, const int16_t* best, int32_t[::1] tied, uint64_t[::1] ranks,
     uint32_t k0, uint32_t k1, uint64_t trial, int32_t[::1] out, Py_ssize_t done, int lanes) noexcept nogil:
     cdef int64_t[16] below, equal
+    cdef int64_t groups = numbers[GROUPS]
+    cdef uint32_t several = 0
     cdef int lane
-    count16(keys, numbers[GROUPS], best, below, equal)
+    count16(keys, groups, best, below, equal)
+    for lane in range(lanes):
+        several |= <uint32_t>(equal[lane] > 1) << lane
+    if several:
+        find_ties(keys, groups, best, several, &tied[0])
     for lane in range(lanes):
         if equal[lane] > 1:
-            below[lane] += settle(
-                numbers, places, hosts, rows, many_rows, keys, 16, lane, best[lane], tied, ranks, k0, k1,
-                trial + <uint64_t>lane)
+            below[lane] += settle_tie(
+                numbers, places, hosts, rows, many_rows, keys, 16, lane, best[lane], &tied[lane * groups], &ranks[0],
+                equal[lane], k0, k1, trial + <uint64_t>lane)
         out[done + lane] = <int32_t>below[lane]
 
 
@@ -308,10 +344,10 @@ cdef void run_single(
     int16_t[::1] keys, int16_t[::1] folded, int32_t[::1] tied, uint64_t[::1] ranks,
     int32_t[::1] rows) noexcept nogil:
     cdef int16_t[16] part
-    cdef int64_t[16] less, same
     cdef int16_t best
+    cdef int64_t below
     cdef Py_ssize_t groups = numbers[GROUPS], length = (groups + 63) & ~63
-    cdef Py_ssize_t end = length + numbers[SPAN], left, i, g, below, equal, done
+    cdef Py_ssize_t end = length + numbers[SPAN], left, i, many, done
     cdef const int16_t* source
     cdef int lane
     for done in range(out.shape[0]):
@@ -327,19 +363,11 @@ cdef void run_single(
         best = TOP
         for lane in range(16):
             best = min(best, part[lane])
-        for lane in range(16):
-            part[lane] = best
-        count16(&keys[0], groups >> 4, part, less, same)
-        below = equal = 0
-        for lane in range(16):
-            below += less[lane]
-            equal += same[lane]
-        for g in range(groups & ~15, groups):
-            below += keys[g] < best
-            equal += keys[g] == best
-        if equal > 1:
-            below += settle(
-                numbers, places, hosts, rows, 0, &keys[0], 1, 0, best, tied, ranks, k0, k1, first + <uint64_t>done)
+        many = count1(&keys[0], groups, best, &tied[0], &below)
+        if many > 1:
+            below += settle_tie(
+                numbers, places, hosts, rows, 0, &keys[0], 1, 0, best, &tied[0], &ranks[0], many, k0, k1,
+                first + <uint64_t>done)
         out[done] = <int32_t>below
 
 
@@ -390,13 +418,15 @@ def endurable(plan, seed, uint64_t first, int32_t[::1] out):
     cdef Py_ssize_t size = ((groups + 3) >> 2) * 64
     cdef Py_ssize_t end = (groups * (1 if way == SINGLE else 16) + 63 & ~63) + 64
     end += numbers[SPAN] * (1 if way == SINGLE else 16)
-    cdef int16_t[:, ::1] keys = np.empty((4 if groups <= 131072 else 1, size) if way == BITS else (1, end), np.int16)
-    cdef int16_t[::1] folded = np.empty(end if steps.shape[0] > 0 else 1, np.int16)
+    cdef Py_ssize_t parts = 4 if way == BITS and groups <= 131072 else 1
+    size = size if way == BITS else end
+    cdef int16_t[:, ::1] keys = aligned(parts * size, np.int16).reshape(parts, size)
+    cdef int16_t[::1] folded = aligned(end if steps.shape[0] > 0 else 1, np.int16)
     cdef uint64_t[::1] words = np.empty(groups if way == BITS else 1, np.uint64)
     cdef uint64_t[::1] masks = np.empty(numbers[ROWS] + 1 if way == BITS else 1, np.uint64)
     cdef int32_t[::1] rows = np.empty(numbers[ROWS] + 1 if way == BITS else 1, np.int32)
     cdef int32_t[::1] every = np.empty(0, np.int32)
-    cdef int32_t[::1] tied = np.empty(groups, np.int32)
+    cdef int32_t[::1] tied = np.empty(groups if way == SINGLE else 16 * groups, np.int32)
     cdef uint64_t[::1] ranks = np.empty(groups, np.uint64)
     with nogil:
         if way == LANES:

@@ -1,6 +1,6 @@
 # Included by ahead.pyx, ahead_stacks.pyx and ahead_reorder.pyx: vectors, failure-order keys, sixteen trials side by side.
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 cdef extern from "ahead_philox.h" nogil:
@@ -71,3 +71,12 @@ cdef inline int side_by_side(uint64_t trial, Py_ssize_t left) noexcept nogil:
     """How many of the next 16 trials can be drawn side by side: those that share their high 32 bits."""
     cdef uint64_t room = (<uint64_t>1 << 32) - (trial & LOW)
     return <int>min(<uint64_t>min(16, left), room)
+
+
+def aligned(Py_ssize_t count, type):
+    """An empty array that begins with a cache line: of vectors that begin elsewhere every second one spans two lines."""
+    cdef Py_ssize_t size = count * np.dtype(type).itemsize
+    bytes = np.empty(size + 64, np.uint8)
+    cdef uint8_t[::1] view = bytes
+    cdef Py_ssize_t skip = -<Py_ssize_t>&view[0] & 63
+    return bytes[skip : skip + size].view(type)

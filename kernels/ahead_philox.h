@@ -99,7 +99,8 @@ static inline void spare_draw_of_trials(int16_t *out, const spare_trials *part, 
     }
 }
 
-/* 4 * SPARE_WIDTH draws of one trial, from `draw` on. */
+/* 4 * SPARE_WIDTH draws of one trial, from `draw` on. In the first two rounds half of the products are the same for
+ * every draw. */
 static inline void spare_draws(spare_vector c[4][4], uint64_t draw, uint64_t trial, const spare_schedule *keys)
 {
 #ifdef __AVX2__
@@ -107,12 +108,18 @@ static inline void spare_draws(spare_vector c[4][4], uint64_t draw, uint64_t tri
 #else
     const spare_vector steps = {0, 1};
 #endif
+    const spare_vector m0 = spare_all(0xD2511F53u), m1 = spare_all(0xCD9E8D57u);
+    const uint64_t p1 = (trial & 0xFFFFFFFFu) * 0xCD9E8D57u, q0 = ((p1 >> 32) ^ keys->k0[0][0]) * 0xD2511F53u;
+    const spare_vector high = spare_all((trial >> 32) ^ keys->k1[0][0]);
+    const spare_vector c0 = spare_all((p1 & 0xFFFFFFFFu) ^ keys->k0[1][0]), c2 = spare_all((q0 >> 32) ^ keys->k1[1][0]);
     for (int k = 0; k < 4; k++) {
-        c[k][0] = spare_all(draw + SPARE_WIDTH * k) + steps;
-        c[k][1] = spare_all(0);
-        c[k][2] = spare_all(trial & 0xFFFFFFFFu);
-        c[k][3] = spare_all(trial >> 32);
-        spare_rounds(c[k], keys, 0);
+        const spare_vector p0 = spare_times(spare_all(draw + SPARE_WIDTH * k) + steps, m0);
+        const spare_vector q1 = spare_times((p0 >> 32) ^ high, m1);
+        c[k][0] = (q1 >> 32) ^ c0;
+        c[k][1] = q1;
+        c[k][2] = p0 ^ c2;
+        c[k][3] = spare_all(q0);
+        spare_rounds(c[k], keys, 2);
     }
 }
 

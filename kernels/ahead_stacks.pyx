@@ -171,10 +171,10 @@ def capacity(plan, seed, uint64_t first, int32_t[:, ::1] out):
     if groups == 0:
         _one_by_one(plan, k0, k1, first, None, out)
         return
-    cdef int16_t[::1] ages = np.empty(16 * ((groups + 3 & ~3) + 1), np.int16)
-    cdef int16_t[::1] types = np.empty(16 * (groups + 1), np.int16)
-    cdef int16_t[::1] places = np.empty(16 * (r + 2), np.int16)
-    cdef int16_t[::1] members = np.empty(16 * r, np.int16)
+    cdef int16_t[::1] ages = aligned(16 * ((groups + 3 & ~3) + 1), np.int16)
+    cdef int16_t[::1] types = aligned(16 * (groups + 1), np.int16)
+    cdef int16_t[::1] places = aligned(16 * (r + 2), np.int16)
+    cdef int16_t[::1] members = aligned(16 * r, np.int16)
     cdef uint16_t[::1] halves = np.empty(12 * (groups + 1), np.uint16)
     cdef uint32_t[::1] words = np.empty(3 * (groups + 1), np.uint32)
     cdef uint64_t[::1] sorting = np.empty(2 * groups, np.uint64)
