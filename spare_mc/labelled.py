@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from .conditions import comparable
 from .errors import UserError
 from .estimates import CURVE_DESCRIPTIONS, CURVE_UNITS, curves_of
-from .selection import Table, comparable
+from .selection import Table
 from .store_columns import encode_parameter
 from .store_schema import STATISTICS, parameter_unit
 

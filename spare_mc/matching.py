@@ -2,8 +2,8 @@
 
 from itertools import combinations
 
+from .conditions import comparable
 from .errors import UserError
-from .selection import comparable
 
 _FOLLOW = ("layout.digest", "layout.offsets")  # from the other keys of a layout, unless it is a custom one
 

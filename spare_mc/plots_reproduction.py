@@ -1,8 +1,9 @@
 """Time-to-train and availability against redundancy, ours and the published."""
 
+from .conditions import comparable
 from .errors import UserError
 from .plots_common import COLOURS, checked_path, entry, interval_entry, new_figure, save, style
-from .selection import Table, comparable
+from .selection import Table
 
 _FIELDS = (("time_to_train_ratio", "time-to-train / failure-free time"), ("availability", "availability"))
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .conditions import comparable
 from .errors import UserError
 from .plots_common import (
     MARKERS,
@@ -15,7 +16,7 @@ from .plots_common import (
     strokes,
     style,
 )
-from .selection import Table, comparable
+from .selection import Table
 
 MOST_LINES = 24  # so many lines differ in colour and dash
 MAIN = ("time_to_train_s", "mean_stack", "endurable_failures")  # what is drawn when nothing is named

@@ -5,13 +5,11 @@ A column is a parameter (``layout.redundancy``, or its last word where no other 
 label (``id``, ``seed``, ``stopped``, ``file``).
 """
 
-import math
-import operator
-import re
 from functools import cached_property
 
 import numpy as np
 
+from .conditions import comparable, meets
 from .errors import UserError
 from .estimates import DESCRIPTIONS, NAMES, UNITS
 from .store_schema import STATISTICS, parameter_unit
@@ -30,12 +28,6 @@ _CALLED = {
     "layout.redundancy": "redundancy r",
     "failures.system_mtbf": "system MTBF",
 }
-_OPERATORS = {
-    "=": operator.eq, "==": operator.eq, "!=": operator.ne,
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
-_CONDITION = re.compile(r"\s*([\w.]+)\s*(?:(<=|>=|!=|==|=|<|>)|\s(in)\s)\s*(.*?)\s*", re.DOTALL)
-_NONE = "none"  # what a condition says for a value that a point does not have
 
 
 class Table:
@@ -171,50 +163,9 @@ class Table:
         """
         rows = range(len(self))
         for text in conditions:
-            meets = self._condition(text)
-            rows = [row for row in rows if meets[row]]
+            met = meets(self, text)
+            rows = [row for row in rows if met[row]]
         return self.take(rows)
-
-    def _condition(self, text):
-        what = f"--where {text!r}"
-        found = _CONDITION.fullmatch(text)
-        if not found:
-            raise UserError(
-                f"{what}: must be KEY, one of = != < <= > >= or in, and a value, as in 'redundancy >= 9'"
-            )
-        name, sign, among, value = found.groups()
-        key = self.resolve(name, what)
-        values = self.column(key)
-        if among:
-            wanted = [self._value(key, values, part.strip(), what) for part in value.split(",")]
-            return [comparable(v) in wanted for v in values]
-        wanted, compare = self._value(key, values, value, what), _OPERATORS[sign]
-        if sign in ("=", "==", "!="):
-            return [compare(comparable(v), wanted) for v in values]
-        if wanted is None or isinstance(wanted, (str, bool)):
-            raise UserError(f"{what}: {key} holds no numbers; it allows =, != and in")
-        return [isinstance(v, (int, float)) and compare(v, wanted) for v in values]
-
-    def value(self, key, text, what):
-        """A value of a resolved column as the user writes it; UserError, naming ``what``, where the type is another."""
-        return self._value(key, self.column(key), text, what)
-
-    def _value(self, key, values, text, what):
-        """What a column's values are compared with."""
-        if text.lower() == _NONE:
-            return None
-        given = [v for v in values if v is not None]
-        if given and all(isinstance(v, bool) for v in given):
-            if text.lower() not in ("true", "false"):
-                raise UserError(f"{what}: {key} is true or false, not {text!r}")
-            return text.lower() == "true"
-        if not all(isinstance(v, (int, float)) for v in given):
-            return comparable(text.strip("'\""))
-        number = _number(text, self.unit(key) == "s")
-        if number is None:
-            words = ' or a duration such as "5 min"' if self.unit(key) == "s" else ""
-            raise UserError(f"{what}: {key} is a number{words}, not {text!r}")
-        return number
 
     def sort(self, keys):
         """The rows in the order of several columns, the first deciding first; ``-name`` from high to low.
@@ -287,28 +238,6 @@ class Table:
             codes = [seen.setdefault(comparable(v), len(seen)) for v in self.column(key)]
             self._coded[key] = np.array(codes, np.int64)
         return self._coded[key]
-
-
-def comparable(value):
-    """A value of a column that can be compared and hashed: lists as text."""
-    if isinstance(value, (list, tuple)):
-        return " ".join(map(str, value))
-    return value
-
-
-def _number(text, duration):
-    try:
-        value = float(text.replace("_", ""))
-    except ValueError:
-        if not duration:
-            return None
-        from .fields import seconds
-
-        try:
-            value = seconds(text.strip("'\""))
-        except ValueError:
-            return None
-    return value if math.isfinite(value) else None
 
 
 def of_files(paths):

@@ -1,5 +1,7 @@
 """An HDF5 file -> contents, checked; or opened, its tallies read when they are asked for; and its flat summary."""
 
+import numpy as np
+
 from . import store_schema as schema
 from .store_columns import decode_parameter, decode_text
 from .store_contents import Contents, in_order, widest
@@ -74,9 +76,17 @@ def _summary(file):
         elif values.dtype.kind == "S":
             table[name] = decode_text(values)
         else:
-            table[name] = [None if value != value else value for value in values.tolist()]
+            table[name] = _plain(values)
         table.contents[name], table.units[name] = content, text(dataset.attrs["units"])
     return table
+
+
+def _plain(values):
+    """A column of numbers as a list, None for NaN."""
+    found = values.tolist()
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        found = [None if value != value else value for value in found]
+    return found
 
 
 def _attributes(file):

@@ -36,6 +36,7 @@ def command(files, by, against, conditions, estimates, trials, confidence, threa
     spare-mc diff sweep.h5 --by layout.kind --against golomb --where 'redundancy >= 9'
     """
     from spare_mc import comparisons, report_diff, selection
+    from spare_mc.conditions import value
     from spare_mc.errors import UserError
     from spare_mc.matching import pairs_by
 
@@ -54,7 +55,7 @@ def command(files, by, against, conditions, estimates, trials, confidence, threa
         raise UserError(f"{files[0]}: give a second file, or --by with what is swept in this one: {swept}")
     if by:
         key = table.varying(by, "--by")
-        base = None if against is None else table.value(key, against, f"--against {against}")
+        base = None if against is None else value(table, key, against, f"--against {against}")
     else:
         if len({file.path for file in opened}) < len(opened):
             raise UserError(f"{files[0]}: is given twice; a file does not differ from itself")
