@@ -13,6 +13,7 @@ from .study import Point
 from .tallies import Tally
 
 _MOST_CELLS = 2**25  # cells (N r) of the layouts whose plans are held: 256 MB with their tables at worst
+_MOST_PLANS = 64
 
 
 _loading = threading.Lock()
@@ -78,7 +79,7 @@ class _Plans:
             if key not in self._held:
                 self._held[key] = (plan, cells)
                 self._cells += cells
-                while self._cells > _MOST_CELLS and len(self._held) > 1:
+                while len(self._held) > 1 and (self._cells > _MOST_CELLS or len(self._held) > _MOST_PLANS):
                     self._cells -= self._held.popitem(last=False)[1][1]
         return plan
 
