@@ -6,7 +6,7 @@ from .commands.common import console, number, print_whole
 from .comparisons import BETTER
 from .estimates import NAMES, UNITS
 from .matching import differences
-from .report import cell
+from .report_point import cell
 from .selection import Table
 
 
