@@ -53,11 +53,6 @@ def expected(tmp_path_factory):
     return data_of(path, LEFT_OUT)
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "out.h5"
-
-
 def test_processes_count_the_same(path, expected):
     with executors.opened("processes", 2) as (pool, workers):
         assert workers == 2

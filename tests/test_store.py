@@ -6,21 +6,11 @@ import time
 import h5py
 import numpy as np
 import pytest
-from store_tools import SEED, SHAPES, assert_same_tally, everything, point, study, tally, write
+from store_tools import SEED, assert_same_tally, everything, point, study, tally, write
 
 from spare_mc import store, store_schema
 from spare_mc.study import Point, load, tomllib
 from spare_mc.tallies import MEASURES, Tally
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "out.h5"
-
-
-@pytest.fixture
-def points():
-    return [point(n, r) for n, r in SHAPES]
 
 
 @pytest.mark.parametrize("measure", MEASURES)

@@ -9,21 +9,10 @@ from pathlib import Path
 
 import h5py
 import pytest
-from store_tools import SHAPES, point, study, tally, write
+from store_tools import study, tally, write
 
 from spare_mc import store
 from spare_mc.errors import UserError
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "out.h5"
-
-
-@pytest.fixture
-def points():
-    return [point(n, r) for n, r in SHAPES]
-
 
 _KILLED = """
     import os, signal, sys, time

@@ -19,11 +19,6 @@ from spare_mc.tallies import MEASURES
 POINTS = [point(7, 3), point(7, 5), point(2, 1)]
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "out.h5"
-
-
 def abandoned(path, spans, asked=None):
     """A writer that flushed these spans of every measure and died, as its lock and its journal tell."""
     asked = asked or study(POINTS, MEASURES)

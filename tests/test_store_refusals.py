@@ -12,16 +12,6 @@ from spare_mc import store
 from spare_mc.errors import UserError
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "out.h5"
-
-
-@pytest.fixture
-def points():
-    return [point(n, r) for n, r in SHAPES]
-
-
 def contents_of_folder(folder):
     return {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()}
 

@@ -1,21 +1,11 @@
 """Results files: adding to what is there, and never twice."""
 
 import pytest
-from store_tools import SHAPES, data_of, everything, point, study, tally, write
+from store_tools import data_of, everything, point, study, tally, write
 
 from spare_mc import store
 from spare_mc.errors import UserError
 from spare_mc.tallies import MEASURES
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "out.h5"
-
-
-@pytest.fixture
-def points():
-    return [point(n, r) for n, r in SHAPES]
 
 
 def test_resuming_adds_up_to_the_same_as_one_run(path, tmp_path, points):
