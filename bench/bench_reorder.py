@@ -2,8 +2,8 @@
 
     python bench/bench_reorder.py [--quick]
 
-Every figure is the best of several rounds in which all contenders take turns, so that a busy machine slows them
-alike; ratios are the figures to trust. Lives are run by Numba's kernel and, where it is built, by Cython's. Prints the
+Every figure is CPU time, the best of several rounds in which all contenders take turns, so that a busy machine slows
+them alike; ratios are the figures to trust. Lives are run by Numba's kernel and, where it is built, by Cython's. Prints the
 tables of docs/reordering.md.
 """
 
@@ -11,7 +11,7 @@ import contextlib
 import itertools
 import sys
 from functools import partial
-from time import perf_counter
+from time import thread_time
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -39,9 +39,9 @@ def best_of(rounds, contenders):
     for _ in range(rounds):
         for name, pieces in contenders.items():
             for i, run in enumerate(pieces):
-                begin = perf_counter()
+                begin = thread_time()
                 run()
-                best[name][i] = min(best[name][i], perf_counter() - begin)
+                best[name][i] = min(best[name][i], thread_time() - begin)
     return {name: sum(times) for name, times in best.items()}
 
 

@@ -43,7 +43,7 @@ cdef enum:
     BOTTOM = -32768
 
 
-cdef void draw_trials16(int16_t* keys, Py_ssize_t draws, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
+cdef inline void draw_trials16(int16_t* keys, Py_ssize_t draws, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
     """``keys[16 g + i]``: the upper half of group g's key in trial + i, less 32,768; see ``patterns.trials16``."""
     cdef spare_schedule schedule
     cdef spare_trials part
@@ -54,7 +54,7 @@ cdef void draw_trials16(int16_t* keys, Py_ssize_t draws, uint32_t k0, uint32_t k
         spare_draw_of_trials(keys + 64 * draw, &part, <uint64_t>draw, trial >> 32, &schedule)
 
 
-cdef void draw_full(uint32_t* keys, Py_ssize_t n, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
+cdef inline void draw_full(uint32_t* keys, Py_ssize_t n, uint32_t k0, uint32_t k1, uint64_t trial) noexcept nogil:
     """The full keys of the ``n`` groups of one trial; see ``philox.pattern_keys``."""
     cdef uint32_t[64] block
     cdef spare_schedule schedule
