@@ -3,8 +3,8 @@
     python bench/bench_reorder.py [--quick]
 
 Every figure is CPU time, the best of several rounds in which all contenders take turns, so that a busy machine slows
-them alike; ratios are the figures to trust. Lives are run by Numba's kernel and, where it is built, by Cython's. Prints the
-tables of docs/reordering.md.
+them alike; ratios are the figures to trust. Lives are run by Numba's kernel and, where it is built, by Cython's. Prints
+the tables of docs/reordering.md.
 """
 
 import contextlib
