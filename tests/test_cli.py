@@ -6,17 +6,10 @@ import sys
 
 import pytest
 from ahead_tools import ahead
+from cli_tools import run_verb as spare_mc
 
 from spare_mc.backends import BACKENDS
-from spare_mc.cli import VERBS, main
-
-
-def spare_mc(capsys, *arguments):
-    """(exit status, standard output, standard error) of a command run in this process."""
-    with pytest.raises(SystemExit) as stop:
-        main([str(a) for a in arguments])
-    captured = capsys.readouterr()
-    return stop.value.code, captured.out, captured.err
+from spare_mc.cli import VERBS
 
 
 @pytest.fixture

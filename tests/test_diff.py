@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
+from cli_tools import refused, run_verb
 from scipy import stats
 from store_tools import everything, point, study, write
-from test_reading import refused, spare_mc_
 from test_training_estimates import COLUMNS, PARAMETERS, rows_of
 
 import spare_mc
@@ -374,7 +374,7 @@ def test_what_differs_is_listed_without_what_follows():
 
 
 def as_json(capsys, *arguments):
-    status, out, _ = spare_mc_(capsys, "diff", *arguments, "--json")
+    status, out, _ = run_verb(capsys, "diff", *arguments, "--json")
     assert status == 0
     return json.loads(out)
 
@@ -398,7 +398,7 @@ def test_the_command_names_no_winner_where_zero_is_inside(sweep, capsys):
 
 
 def test_the_table_says_what_it_shows(sweep, capsys):
-    status, out, _ = spare_mc_(
+    status, out, _ = run_verb(
         capsys, "diff", sweep, "--by", "redundancy", "--estimates", "endurable_failures"
     )
     assert status == 0
@@ -473,18 +473,18 @@ def test_files_that_share_no_random_numbers_say_so(sweep, others, capsys, name, 
         assert not c["paired"] and told in c["why_not_paired"]
         assert set(c["differing_parameters"]) == ({"cluster.groups"} if name == "size" else set())
         assert {d["pairs"] for d in c["differences"].values()} == {None}
-    _, out, _ = spare_mc_(capsys, "diff", sweep, others / f"{name}.h5")
+    _, out, _ = run_verb(capsys, "diff", sweep, others / f"{name}.h5")
     assert f"not paired: {told}" in out
 
 
 def test_identical_files_say_so(sweep, others, folder, capsys):
     copy = folder / "copy.h5"
     copy.write_bytes(sweep.read_bytes())
-    status, out, _ = spare_mc_(capsys, "diff", sweep, copy)
+    status, out, _ = run_verb(capsys, "diff", sweep, copy)
     assert status == 0 and "4 points of both: identical" in out and "the files hold the same points" in out
     found = as_json(capsys, sweep, copy)
     assert [s["verdict"] for s in found["same_points"]] == ["identical"] * 4 and found["comparisons"] == []
-    _, out, _ = spare_mc_(capsys, "diff", sweep, others / "more.h5")
+    _, out, _ = run_verb(capsys, "diff", sweep, others / "more.h5")
     assert "4 points of both: same point and random numbers, other trials" in out and "identical" not in out
     (one, *_), (two, *_) = (store.read(path).points for path in (sweep, copy))
     two.tallies["survival"].counts["endurable_failures"] = np.roll(

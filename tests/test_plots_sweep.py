@@ -5,9 +5,9 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+from cli_tools import refused, run_verb
 from matplotlib.collections import QuadMesh
 from store_tools import everything, point, study, write
-from test_reading import refused, spare_mc_
 
 from spare_mc import plots, store
 from spare_mc.errors import UserError
@@ -156,7 +156,7 @@ def test_the_command_draws_what_it_is_asked(path, tmp_path, capsys):
         ("--kind", "sweep"),
     )):  # fmt: skip
         picture = tmp_path / f"{number}.png"
-        status, out, _ = spare_mc_(capsys, "plot", path, *arguments, "-o", picture)
+        status, out, _ = run_verb(capsys, "plot", path, *arguments, "-o", picture)
         assert status == 0 and str(picture) in out and picture.read_bytes().startswith(b"\x89PNG")
     assert "takes one value only" in refused(capsys, "plot", path, "--x", "steps")
     assert "goes with kind map, not sweep" in refused(
@@ -171,7 +171,7 @@ def test_several_files_are_lines_of_their_own(path, tmp_path, capsys):
     other = tmp_path / "other.h5"
     other.write_bytes(path.read_bytes())
     arguments = ("--y", "mean_stack", "--x", "r", "--where", "kind = golomb", "--where", "N = 6")
-    status, _, _ = spare_mc_(capsys, "plot", path, other, *arguments, "-o", tmp_path / "two.svg")
+    status, _, _ = run_verb(capsys, "plot", path, other, *arguments, "-o", tmp_path / "two.svg")
     text = (tmp_path / "two.svg").read_text()
     assert status == 0 and str(other) in text and "band: 95 % interval" in text
 

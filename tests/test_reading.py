@@ -7,29 +7,14 @@ import pickle
 
 import numpy as np
 import pytest
+from cli_tools import refused, run_verb
 from store_tools import SHAPES, assert_same_tally, everything, point, study, tally, write
 
 import spare_mc
 from spare_mc import store, store_view
-from spare_mc.cli import main
 from spare_mc.errors import UserError
 from spare_mc.selection import Table, of_files
 from spare_mc.tallies import MEASURES
-
-
-def spare_mc_(capsys, *arguments):
-    """(exit status, standard output, standard error) of a command run in this process."""
-    with pytest.raises(SystemExit) as stop:
-        main([str(a) for a in arguments])
-    captured = capsys.readouterr()
-    return stop.value.code, captured.out, captured.err
-
-
-def refused(capsys, *arguments):
-    """The one line that a command is refused with."""
-    status, out, error = spare_mc_(capsys, *arguments)
-    assert (status, out) == (2, "") and error.count("\n") == 1, (status, out, error)
-    return error
 
 
 @pytest.fixture
@@ -216,7 +201,7 @@ def test_refusals(worded, capsys, arguments):
 def test_a_short_name_that_may_be_two(path, capsys):
     write(path, study([point(5, 1, layout__word=1, other__word=2)]), [])
     assert "'word' may be layout.word or other.word" in refused(capsys, "show", path, "--where", "word = 1")
-    assert spare_mc_(capsys, "show", path, "--where", "other.word = 2")[0] == 0
+    assert run_verb(capsys, "show", path, "--where", "other.word = 2")[0] == 0
 
 
 def read_csv(text):
@@ -224,7 +209,7 @@ def read_csv(text):
 
 
 def test_csv_holds_every_number(grid, capsys):
-    status, out, _ = spare_mc_(capsys, "show", grid, "--csv")
+    status, out, _ = run_verb(capsys, "show", grid, "--csv")
     rows, points = read_csv(out), spare_mc.open(grid).points
     assert status == 0 and len(rows) == len(points) == 6
     for row, found in zip(rows, points, strict=True):
@@ -246,9 +231,7 @@ def test_csv_columns_rows_and_units(grid, capsys):
         "--limit",
         2,
     )
-    _, out, _ = spare_mc_(
-        capsys, "show", grid, "--csv", "--sort", "redundancy", "--sort", "-kind", *arguments
-    )
+    _, out, _ = run_verb(capsys, "show", grid, "--csv", "--sort", "redundancy", "--sort", "-kind", *arguments)
     rows = read_csv(out)
     assert list(rows[0]) == [
         "layout.redundancy",
@@ -263,13 +246,13 @@ def test_csv_columns_rows_and_units(grid, capsys):
 
 
 def test_csv_leaves_what_is_missing_empty(mixed, capsys):
-    _, out, _ = spare_mc_(capsys, "show", mixed[0], "--csv")
+    _, out, _ = run_verb(capsys, "show", mixed[0], "--csv")
     last = read_csv(out)[-1]
     assert last["trials"] == "0" and last["endurable_failures"] == last["mean_stack_low"] == ""
 
 
 def test_json_of_chosen_points(grid, capsys):
-    status, out, _ = spare_mc_(
+    status, out, _ = run_verb(
         capsys, "show", grid, "--json", "--where", "kind=golomb", "--sort", "-redundancy"
     )
     found = json.loads(out)
@@ -279,22 +262,22 @@ def test_json_of_chosen_points(grid, capsys):
 
 
 def test_several_files_are_told_apart(grid, worded, capsys):
-    _, out, _ = spare_mc_(capsys, "show", grid, worded, "--csv", "--where", f"file = {worded}")
+    _, out, _ = run_verb(capsys, "show", grid, worded, "--csv", "--where", f"file = {worded}")
     assert {row["file"] for row in read_csv(out)} == {str(worded)}
-    _, out, _ = spare_mc_(capsys, "show", grid, worded, "--json", "--no-curves")
+    _, out, _ = run_verb(capsys, "show", grid, worded, "--json", "--no-curves")
     assert [p["file"] for p in json.loads(out)] == [str(grid)] * 6 + [str(worded)] * len(SHAPES)
-    _, out, _ = spare_mc_(capsys, "show", grid, worded)
+    _, out, _ = run_verb(capsys, "show", grid, worded)
     assert out.count("\ngrid.h5 ") == 6 and out.count("\n out.h5 ") == len(SHAPES)
 
 
 def test_tables_of_many_end_with_how_to_see_the_rest(path, capsys):
     points = [point(5, 2, some__key=i) for i in range(50)]
     write(path, study(points), everything(points, ["survival"]))
-    _, out, _ = spare_mc_(capsys, "show", path)
+    _, out, _ = run_verb(capsys, "show", path)
     assert "10 more of 50 points" in out and "--limit 0" in out
     keys = [line.split()[0] for line in out.splitlines() if " 50 " in line and line.strip()[0].isdigit()]
     assert keys[:40] == [str(i) for i in range(40)]
-    _, out, _ = spare_mc_(capsys, "show", path, "--limit", 0, "--columns", "key,trials")
+    _, out, _ = run_verb(capsys, "show", path, "--limit", 0, "--columns", "key,trials")
     assert "more of" not in out and [w for w in out.split() if w == "49"]
 
 
@@ -306,13 +289,13 @@ def test_ten_thousand_points_are_told_in_three_seconds(path, capsys):
     points = [point(200, 2 + i % 10, some__key=i) for i in range(10_000)]
     write(path, study(points), everything(points, ["survival"]))
     started = time.process_time()
-    status, out, _ = spare_mc_(capsys, "show", path)
+    status, out, _ = run_verb(capsys, "show", path)
     assert status == 0 and "9,960 more of 10,000 points" in out
     assert time.process_time() - started < 3.0
 
 
 def test_chosen_columns_with_units_and_widths(grid, capsys):
-    _, out, _ = spare_mc_(
+    _, out, _ = run_verb(
         capsys, "show", grid, "--columns", "kind,r,time_to_interruption_s,system_mtbf,mean_stack"
     )
     heading = next(line for line in out.splitlines() if "kind" in line)
@@ -327,7 +310,7 @@ def test_chosen_columns_with_units_and_widths(grid, capsys):
 
 
 def test_three_points_are_still_shown_in_detail(grid, capsys):
-    _, out, _ = spare_mc_(capsys, "show", grid, "--where", "kind = contiguous")
+    _, out, _ = run_verb(capsys, "show", grid, "--where", "kind = contiguous")
     assert out.count("closed form mu") == 3 and out.count("exact") == 3 and "interval" in out
 
 

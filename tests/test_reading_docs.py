@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from test_reading import spare_mc_
+from cli_tools import run_verb
 
 import spare_mc
 
@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 
 
 def run(capsys, command):
-    status, _, error = spare_mc_(capsys, *shlex.split(command.partition(" > ")[0])[1:])
+    status, _, error = run_verb(capsys, *shlex.split(command.partition(" > ")[0])[1:])
     assert status == 0, error
 
 

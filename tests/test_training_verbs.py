@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from cli_tools import run_verb as spare_mc
 
 from spare_mc import api, lives, optimize, published, reproduce, rules, study, timeline, training_setup
 from spare_mc.errors import UserError
@@ -243,15 +244,6 @@ def test_reproduce_meets_a_published_point():
     found = reproduce.compare(result)
     assert found.within and abs(found.deviation) < 0.01
     assert abs(result.estimates["availability"].mean - found.published_availability) < 0.01
-
-
-def spare_mc(capsys, *arguments):
-    from spare_mc.cli import main
-
-    with pytest.raises(SystemExit) as stop:
-        main([str(a) for a in arguments])
-    captured = capsys.readouterr()
-    return stop.value.code, captured.out, captured.err
 
 
 FLAGS = ("-N", 21, "-r", 4, "--system-mtbf", 3000, "--steps", 100, "--checkpoint-steps", 9)
