@@ -1,5 +1,6 @@
 """What the command line prints of results: tables with intervals, exact values and closed forms beside."""
 
+import os
 from collections import Counter
 from pathlib import PurePath
 
@@ -161,6 +162,15 @@ def print_provenance(path, attributes):
     keys = ("study_name", "seed", "generator", "package_version", "created", "updated", "host")
     told = [f"{key.replace('_', ' ')} {attributes[key]}" for key in keys if key in attributes]
     out.print(f"{path}: " + ", ".join(told))
+    if attributes.get("shares"):
+        out.print(
+            f"only shards {attributes['shares']} of the study; 'spare-mc merge' joins them with the others"
+        )
+    if os.path.exists(f"{path}.journal"):
+        out.print(
+            f"{path}.journal holds what was counted since: a run is writing it, or was killed and goes on from it when "
+            "started again"
+        )
     out.print()
 
 

@@ -132,6 +132,19 @@ def test_merging_counts_what_a_killed_shard_left_in_its_journal(path, tmp_path):
     assert data_of(path) == data_of(tmp_path / "once.h5")
 
 
+def test_show_tells_of_a_journal_and_of_shares(path, capsys):
+    from spare_mc import report
+
+    with store.Writer(path, study(POINTS, MEASURES), share=(2, 3)) as writer:
+        writer.stopped({POINTS[0].id: {"survival": "share"}})
+    report.print_provenance(str(path), store.read(path).attributes)
+    told = capsys.readouterr().out
+    assert "only shards 2/3 of the study" in told and "journal" not in told
+    abandoned(path, [(0, 20)])
+    report.print_provenance(str(path), store.read(path).attributes)
+    assert "out.h5.journal holds what was counted since" in capsys.readouterr().out
+
+
 def test_a_full_disk_costs_no_record_before_it(path):
     write(path, study(POINTS, MEASURES), [])
     writer = store.Writer(path, study(POINTS, MEASURES))
