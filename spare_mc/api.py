@@ -4,7 +4,7 @@ from . import engine
 from .errors import UserError
 from .layouts import check_layout
 from .study import Study, load, of_layout
-from .study_model import SECTIONS, nearest
+from .study_model import KEYS, nearest
 
 
 def _measure(measure, layout, backend, threads, **asked):
@@ -91,11 +91,9 @@ def training(
     Raises UserError (a ValueError) for bad arguments.
     """
     failures = {"law": law, "system_mtbf": system_mtbf} | ({} if shape is None else {"shape": shape})
-    unknown = [name for name in settings if name not in SECTIONS["training"].fields]
+    unknown = [name for name in settings if name not in KEYS["training"]]
     if unknown:
-        raise UserError(
-            f"training: unknown setting {unknown[0]!r}; {nearest(unknown[0], SECTIONS['training'].fields)}"
-        )
+        raise UserError(f"training: unknown setting {unknown[0]!r}; {nearest(unknown[0], KEYS['training'])}")
     return _measure(
         "training",
         layout,

@@ -64,7 +64,7 @@ def _number(text, duration):
     except ValueError:
         if not duration:
             return None
-        from .fields import seconds
+        from .spellings import seconds
 
         try:
             found = seconds(text.strip("'\""))

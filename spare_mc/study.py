@@ -12,6 +12,8 @@ from functools import cached_property
 from importlib import resources
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from .errors import UserError
 from .layouts import Layout
 from .stopping import rules_of
@@ -239,7 +241,7 @@ def _point(values, label, measures, swept):
     if section.redundancy is None and section.offsets is None and section.file is None:
         raise UserError(f"{label}: layout.redundancy (--redundancy) is missing")
     if "kind" not in values["layout"] and (section.offsets is not None or section.file is not None):
-        section = section.replaced(kind="custom")
+        section = replace(section, kind="custom")
     try:
         layout = Layout.from_kind(
             section.kind,

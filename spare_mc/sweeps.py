@@ -9,7 +9,7 @@ import math
 import re
 
 from .errors import UserError
-from .study_model import SECTIONS, SWEPT, nearest, number_kind, number_of
+from .study_model import KEYS, SWEPT, nearest, number_kind, number_of
 
 _RANGE = re.compile(
     r"\s*(?P<low>[^=]+?)\s*\.\.\s*(?P<high>.+?)(?:\s+(?P<how>by|linear|log)\s+(?P<many>\S+))?\s*$"
@@ -222,12 +222,12 @@ class _Names(dict):
         return True
 
     def __missing__(self, name):
-        owners = [s for s in SWEPT if name in SECTIONS[s].fields]
+        owners = [s for s in SWEPT if name in KEYS[s]]
         if len(owners) == 1:
             return self[owners[0]][name]
         if owners:
             raise _Unset(f"{name!r} may be {' or '.join(f'{s}.{name}' for s in owners)}; name the section")
-        known = {n for s in SWEPT for n in SECTIONS[s].fields}
+        known = {n for s in SWEPT for n in KEYS[s]}
         raise _Unset(f"unknown name {name!r}; {nearest(name, known)}")
 
 
@@ -239,10 +239,10 @@ class _Values(dict):
         self._section, self._given = section, given
 
     def __missing__(self, name):
-        fields = SECTIONS[self._section].fields
-        if name not in fields:
-            raise _Unset(f"unknown key {self._section}.{name}; {nearest(name, fields)}")
-        value = self._given.get(name, None if fields[name].required else fields[name].default)
+        known = KEYS[self._section]
+        if name not in known:
+            raise _Unset(f"unknown key {self._section}.{name}; {nearest(name, known)}")
+        value = self._given.get(name, known[name].default)
         if value is None:
             raise _Unset(f"{self._section}.{name} has no value")
         if _is_formula(value):

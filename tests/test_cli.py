@@ -30,7 +30,7 @@ def test_help_is_instant_and_light():
         "import sys, spare_mc.cli\n"
         "try: spare_mc.cli.main(['--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'numba', 'h5py', 'matplotlib', 'scipy', 'numpy', 'rich'} & set(sys.modules)\n"
+        "heavy = {'numba', 'h5py', 'matplotlib', 'scipy', 'numpy', 'rich', 'msgspec'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
@@ -42,7 +42,7 @@ def test_import_is_light():
     probe = (
         "import sys, spare_mc\n"
         "assert spare_mc.Layout.contiguous(7, 3).redundancy == 3\n"
-        "heavy = {'numba', 'h5py', 'matplotlib'} & set(sys.modules)\n"
+        "heavy = {'numba', 'h5py', 'matplotlib', 'msgspec'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", probe], check=True)

@@ -2,7 +2,6 @@
 
 import click
 
-from spare_mc.fields import FLAG
 from spare_mc.study_model import flags_of, keys
 
 from .common import flag_value, json_option
@@ -27,7 +26,7 @@ def study_flags(wanted=None):
 
 def _option(dotted, field):
     names, parameter = flags_of(dotted, field), dotted.replace(".", "__")
-    if field.kind is FLAG:
+    if field.type is bool:
         positive = names[0].removeprefix("--")
         return click.option(f"--{positive}/--no-{positive}", parameter, default=None, help=field.description)
     metavar = dotted.split(".")[1].upper()

@@ -66,7 +66,7 @@ def command(groups, redundancy, kind, offsets, layout_file, layout_seed, as_json
 
 def _duration(key, value):
     from spare_mc.errors import UserError
-    from spare_mc.fields import seconds
+    from spare_mc.spellings import seconds
 
     try:
         return seconds(value)
