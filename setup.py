@@ -68,6 +68,7 @@ class Build(build_ext):
             print("Cython is not installed: going on without the cython backend", file=sys.stderr)
             self.extensions = []
             return
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         BUILD.mkdir(parents=True, exist_ok=True)
         copies = [Extension(e.name, [renamed(e)], depends=e.depends) for e in self.extensions]
         translated = cythonize(
@@ -75,13 +76,13 @@ class Build(build_ext):
             include_path=["kernels"],
             language_level=3,
             force=self.force,
+            nthreads=cores,
             shared_utility_qualified_name=SHARED,
         )
         sources = {extension.name: extension.sources for extension in translated}
         for extension in self.extensions:
             extension.sources = sources[extension.name]
-        if not self.parallel and hasattr(os, "sched_getaffinity"):
-            self.parallel = len(os.sched_getaffinity(0))
+        self.parallel = self.parallel or cores
         super().build_extensions()
 
 
