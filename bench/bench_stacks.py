@@ -12,18 +12,22 @@ from common import interleaved, save, table
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from spare_mc.kernels import reference, stacks, stacks_lanes, stacks_paths, stacks_sweep
+from spare_mc.kernels import ahead_levels, reference, stacks, stacks_lanes, stacks_paths, stacks_sweep
 from spare_mc.kernels.philox import split64
 from spare_mc.layouts import Layout
 
 SEED = 1
+try:
+    AHEAD = ahead_levels.load("ahead_stacks")
+except ImportError:
+    AHEAD = None
 
 
-def kernel(layout, trials):
+def kernel(layout, trials, module=stacks):
     """A function that computes S*(k) of so many trials."""
-    plan = stacks.plan(layout.host_table(), layout.stack_table())
+    plan = module.plan(layout.host_table(), layout.stack_table())
     out = np.empty((trials, layout.redundancy), np.int32)
-    return lambda: stacks.capacity(plan, SEED, 0, out)
+    return lambda: module.capacity(plan, SEED, 0, out)
 
 
 def scipy_every_failure(layout):
@@ -213,7 +217,7 @@ def main():
     table("Where the time goes: us a trial", columns, rows)
     found["stages"] = [dict(zip(columns, row, strict=True)) for row in rows]
 
-    columns, rows = ("layout", "N", "r", "us a trial", "ns a group"), []
+    columns, rows = ("layout", "N", "r", "us a trial", "ns a group", "cython / numba"), []
     for n, r in ((200, 9), (600, 3), (600, 9), (600, 20), (1000, 9), (2000, 9), (5000, 9), (10_000, 9)):
         for layout in (
             Layout.golomb(n, r),
@@ -222,8 +226,13 @@ def main():
             Layout.random(n, r),
         ):
             trials = max(16, 60_000 // n)
-            time = interleaved({"ours": kernel(layout, trials)}, seconds / 6)["ours"] / trials
-            rows.append([layout.kind, n, r, 1e6 * time, 1e9 * time / n])
+            contenders = {"numba": kernel(layout, trials)}
+            if AHEAD:
+                contenders["cython"] = kernel(layout, trials, AHEAD)
+            times = interleaved(contenders, seconds / 6)
+            time = times["numba"] / trials
+            ratio = times["cython"] / times["numba"] if AHEAD else "not built"
+            rows.append([layout.kind, n, r, 1e6 * time, 1e9 * time / n, ratio])
     table("Over N and r", columns, rows)
     found["sizes"] = [dict(zip(columns, row, strict=True)) for row in rows]
     if options.json:

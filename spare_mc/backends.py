@@ -158,7 +158,7 @@ class _Kernels(Backend):
 
 
 class Numba(_Kernels):
-    """Compiled at first use, cached; the fastest on a CPU."""
+    """Compiled at first use, once on a machine, and cached."""
 
     name = "numba"
     modules = {"survival": "survival", "stacks": "stacks", "reordering": "reorder", "training": "training"}
@@ -210,6 +210,9 @@ BACKENDS = {backend.name: backend for backend in (Cython(), Numba(), Reference()
 
 def choose(name, wanted):
     """The backend of that name, or for "auto" the first that is here and has every measure.
+
+    Cython's kernels are as fast as Numba's (docs/performance.md) and compute at once, so they come first whatever the
+    size of the study.
 
     Raises UserError for an unknown name, a backend that is not here, or one that lacks a measure.
     """
