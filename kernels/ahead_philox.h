@@ -37,19 +37,24 @@ static inline void spare_schedule_keys(spare_schedule *keys, uint32_t k0, uint32
     }
 }
 
-static inline void spare_rounds(spare_vector c[4], const spare_schedule *keys, int first)
+/* The rounds from `first` on, of two counters in step: one chain alone waits for its own multiplications. */
+static inline void spare_rounds(spare_vector c[2][4], const spare_schedule *keys, int first)
 {
     const spare_vector m0 = spare_all(0xD2511F53u), m1 = spare_all(0xCD9E8D57u);
-    spare_vector c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3];
+    spare_vector a0 = c[0][0], a1 = c[0][1], a2 = c[0][2], a3 = c[0][3];
+    spare_vector b0 = c[1][0], b1 = c[1][1], b2 = c[1][2], b3 = c[1][3];
 #pragma GCC unroll 10
     for (int i = first; i < 10; i++) {
-        const spare_vector p0 = spare_times(c0, m0), p1 = spare_times(c2, m1);
-        c0 = (p1 >> 32) ^ (c1 ^ keys->k0[i]);
-        c2 = (p0 >> 32) ^ (c3 ^ keys->k1[i]);
-        c1 = p1;
-        c3 = p0;
+        const spare_vector p0 = spare_times(a0, m0), q0 = spare_times(b0, m0);
+        const spare_vector p1 = spare_times(a2, m1), q1 = spare_times(b2, m1);
+        a0 = (p1 >> 32) ^ (a1 ^ keys->k0[i]);
+        b0 = (q1 >> 32) ^ (b1 ^ keys->k0[i]);
+        a2 = (p0 >> 32) ^ (a3 ^ keys->k1[i]);
+        b2 = (q0 >> 32) ^ (b3 ^ keys->k1[i]);
+        a1 = p1, b1 = q1, a3 = p0, b3 = q0;
     }
-    c[0] = c0, c[1] = c1, c[2] = c2, c[3] = c3;
+    c[0][0] = a0, c[0][1] = a1, c[0][2] = a2, c[0][3] = a3;
+    c[1][0] = b0, c[1][1] = b1, c[1][2] = b2, c[1][3] = b3;
 }
 
 /* out[4 w + k]: bits 16..31 of lane w of v[k], less 32,768. */
@@ -92,8 +97,9 @@ static inline void spare_draw_of_trials(int16_t *out, const spare_trials *part, 
             c[k][1] = c1;
             c[k][2] = (p0 >> 32) ^ c2;
             c[k][3] = p0;
-            spare_rounds(c[k], keys, 2);
         }
+        spare_rounds(c, keys, 2);
+        spare_rounds(c + 2, keys, 2);
         for (int word = 0; word < 4; word++)
             spare_pack(out + 16 * word + 4 * SPARE_WIDTH * group, c[0][word], c[1][word], c[2][word], c[3][word]);
     }
@@ -119,8 +125,9 @@ static inline void spare_draws(spare_vector c[4][4], uint64_t draw, uint64_t tri
         c[k][1] = q1;
         c[k][2] = p0 ^ c2;
         c[k][3] = spare_all(q0);
-        spare_rounds(c[k], keys, 2);
     }
+    spare_rounds(c, keys, 2);
+    spare_rounds(c + 2, keys, 2);
 }
 
 /* 16 draws of one trial: upper halves to out[64]. */

@@ -1,5 +1,6 @@
 """The command line: verbs, thin; each is imported when it is used, so that help is instant."""
 
+import gc
 import importlib
 import os
 import sys
@@ -83,8 +84,10 @@ def _end_on_terminate():
 def main(arguments=None):
     """Entry point. Exit status 0; 1: a check disagrees; 2: bad input; 3: a worker died; 130: interrupted."""
     _end_on_terminate()
-    # NumPy's BLAS would start a thread on every core, a tenth of a short run, to no use here
+    # At start, each a tenth of a short run, to no use here: NumPy's BLAS starts a thread on every core, and the garbage
+    # collector looks through what imports make, which stays.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(50_000)
     try:
         status = group.main(arguments, prog_name="spare-mc", standalone_mode=False) or 0
         sys.stdout.flush()  # a closed pipe shows here, not at interpreter exit
