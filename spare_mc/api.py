@@ -1,10 +1,10 @@
 """The Python interface: measures of a layout, studies, results files."""
 
 from . import engine
-from .errors import UserError
+from .errors import UserError, nearest
 from .layouts import check_layout
 from .study import Study, load, of_layout
-from .study_model import KEYS, nearest
+from .study_model import KEYS
 
 
 def _measure(measure, layout, backend, threads, **asked):

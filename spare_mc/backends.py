@@ -10,9 +10,8 @@ import importlib.util
 import numpy as np
 
 from . import measures
-from .errors import UserError
+from .errors import UserError, nearest
 from .kernels import ahead_levels
-from .study_model import nearest
 
 
 class Backend:

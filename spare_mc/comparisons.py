@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .again import Again, common_spans
-from .errors import UserError
+from .errors import UserError, nearest
 from .estimates import RATIOS, interruption_times
 from .intervals import Estimate
 from .paired import (
@@ -18,7 +18,6 @@ from .paired import (
     unpaired_difference,
     without_spread,
 )
-from .study_model import nearest
 from .training_estimates import COUNT_TERMS, terms
 
 # Which way is better, of the estimates where one way is: +1 more, -1 less.

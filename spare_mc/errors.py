@@ -1,5 +1,7 @@
 """The exceptions a user meets, told in one line: bad input, and workers that die."""
 
+import difflib
+
 
 class UserError(ValueError):
     """Something the user gave cannot be used.
@@ -11,3 +13,10 @@ class UserError(ValueError):
 
 class WorkerError(RuntimeError):
     """A worker of an executor died; what was done is kept, and the same command goes on from there. Exit status 3."""
+
+
+def nearest(name, known):
+    """``"; did you mean 'x'?"`` where a known name is near, else the list of known names."""
+    known = sorted(known)
+    close = difflib.get_close_matches(str(name), known, 1, cutoff=0.55)
+    return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known)

@@ -7,8 +7,7 @@ import os
 import signal
 from contextlib import contextmanager
 
-from .errors import UserError
-from .study_model import nearest
+from .errors import UserError, nearest
 
 NAMES = ("threads", "processes", "mpi", "dask")
 

@@ -92,7 +92,7 @@ class Table:
             return keys[0]
         if keys:
             raise UserError(f"{what}: {name!r} may be {' or '.join(keys)}; give one of them")
-        from .study_model import nearest
+        from .errors import nearest
 
         if name in _LABELS:
             raise UserError(f"{what}: no point has a value of {name!r}")

@@ -9,9 +9,8 @@ import math
 import re
 from dataclasses import dataclass
 
-from .errors import UserError
+from .errors import UserError, nearest
 from .estimates import UNITS
-from .study_model import nearest
 from .training_estimates import UNITS as TRAINING_UNITS
 
 # Reasons, as they are stored.

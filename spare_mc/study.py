@@ -14,10 +14,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from .errors import UserError
+from .errors import UserError, nearest
 from .layouts import Layout
 from .stopping import rules_of
-from .study_model import SECTIONS, SWEPT, check_names, nearest, validated
+from .study_model import SECTIONS, SWEPT, check_names, validated
 from .sweeps import combinations
 
 if sys.version_info >= (3, 11):

@@ -4,12 +4,11 @@ A study is TOML with the sections below. ``spare-mc run`` makes a flag of every 
 and an unknown key is refused with the nearest known one.
 """
 
-import difflib
 from typing import Literal
 
 from msgspec import field
 
-from .errors import UserError
+from .errors import UserError, nearest
 from .layouts import KINDS
 from .rules import CHOICES
 from .sections import Refused, Section, key, keys_of, made, optional
@@ -234,13 +233,6 @@ def number_of(dotted, value):
 def flags_of(dotted, key):
     """Command-line flags of a key: those it names, or ``--key-name``."""
     return key.flags or ["--" + dotted.split(".")[1].replace("_", "-")]
-
-
-def nearest(name, known):
-    """``"; did you mean 'x'?"`` where a known name is near, else the list of known names."""
-    known = sorted(known)
-    close = difflib.get_close_matches(str(name), known, 1, cutoff=0.55)
-    return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known)
 
 
 def check_names(raw, source):

@@ -8,8 +8,8 @@ import itertools
 import math
 import re
 
-from .errors import UserError
-from .study_model import KEYS, SWEPT, nearest, number_kind, number_of
+from .errors import UserError, nearest
+from .study_model import KEYS, SWEPT, number_kind, number_of
 
 _RANGE = re.compile(
     r"\s*(?P<low>[^=]+?)\s*\.\.\s*(?P<high>.+?)(?:\s+(?P<how>by|linear|log)\s+(?P<many>\S+))?\s*$"

@@ -139,7 +139,7 @@ def test_show_tells_of_a_journal_and_of_shares(path, capsys):
         writer.stopped({POINTS[0].id: {"survival": "share"}})
     report.print_provenance(str(path), store.read(path).attributes)
     told = capsys.readouterr().out
-    assert "only shards 2/3 of the study" in told and "journal" not in told
+    assert "only shards 2/3 of the study" in told and ".journal" not in told
     abandoned(path, [(0, 20)])
     report.print_provenance(str(path), store.read(path).attributes)
     assert "out.h5.journal holds what was counted since" in capsys.readouterr().out
