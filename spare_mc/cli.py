@@ -21,6 +21,7 @@ VERBS = {
     "reproduce": "the paper's published runs beside ours",
     "optimize": "the redundancy, checkpoint period and layout of least time-to-train",
     "timeline": "one training run, event by event",
+    "fit": "law and rate from a failure log",
     "merge": "join results files of one study, such as shards",
     "slurm": "write a job-array script for a study",
     "doctor": "what this machine offers, and a self-test of every backend",

@@ -11,6 +11,7 @@ map          any estimate over two swept values, as a heat map
 
 from .errors import UserError
 from .plots_common import checked_path
+from .plots_fit import plot_fit
 from .plots_life import plot_life
 from .plots_reproduction import plot_reproduction
 from .plots_stacks import plot_depth, plot_reordering
@@ -25,6 +26,7 @@ __all__ = [
     "default_kind",
     "plot",
     "plot_depth",
+    "plot_fit",
     "plot_life",
     "plot_map",
     "plot_reordering",
