@@ -61,7 +61,7 @@ def moment(text, records, option):
         if number(text) is not None:
             return number(text)
         raise UserError(f"{option} = {text!r}: must be a date such as 2000-01-01 or '2000-01-01 12:30'")
-    from .fields import seconds
+    from .spellings import seconds
 
     try:
         return seconds(text)

@@ -224,7 +224,9 @@ def renewal_function(shape, until, steps=4000):
     step = np.diff(cdf)
     m = np.zeros(steps + 1)
     for i in range(1, steps + 1):
-        cells = (m[:i] + np.append(m[1:i], 0.0))[::-1] / 2  # means over cells of m(t - x); m(t) itself is still unknown
+        cells = (m[:i] + np.append(m[1:i], 0.0))[
+            ::-1
+        ] / 2  # means over cells of m(t - x); m(t) itself is still unknown
         m[i] = (cdf[i] + cells @ step[:i]) / (1 - step[0] / 2)
     return m[-1]
 

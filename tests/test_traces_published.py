@@ -22,7 +22,7 @@ def lanl(zone=None, keep=False):
 
 
 def test_lanl_system_2_as_listed():
-    """Weibull shape 0.787 with zero gaps floored at a second, 0.823 without: the naive clock, and to 1e-3 the true one."""
+    """Weibull shape 0.787 with zero gaps floored at a second, 0.823 without: naive clock; the true one to 1e-3."""
     records, log = lanl("UTC", keep=True)
     assert (len(log.starts), len(log.outages), records.units) == (3117, 49, 49)
     shapes = fits.shapes_as_listed(log, 1.0)

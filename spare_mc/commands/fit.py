@@ -130,8 +130,8 @@ def _moment(text, records, option):
 
 def _choices(flags):
     from spare_mc.errors import UserError
-    from spare_mc.fields import seconds
     from spare_mc.fits import Choices
+    from spare_mc.spellings import seconds
 
     try:
         floor = seconds(flags["floor"])
