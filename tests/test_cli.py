@@ -187,33 +187,26 @@ def test_files_that_are_not_ours_are_left_alone(results, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "more",
+    "asked",
     [
-        (),
-        ("--measure", "reordering"),
-        ("--measure", "reordering", "--layout", "random"),
-        ("--measure", "training", "--system-mtbf", "3000", "--runs", "2", "--steps", "50"),
-        (
-            "--measure",
-            "training",
-            "--system-mtbf",
-            "3000",
-            "--runs",
-            "2",
-            "--steps",
-            "50",
-            "--scheme",
-            "replication",
-        ),
+        "run --backend cython --trials 100",
+        "run --backend cython --trials 100 --measure stacks",
+        "run --backend cython --trials 100 --measure reordering",
+        "run --backend cython --trials 100 --measure reordering --layout random",
+        "run --backend cython --runs 2 --measure training --system-mtbf 3000 --steps 50",
+        "run --backend cython --runs 2 --measure training --system-mtbf 3000 --steps 50 --scheme replication",
+        "timeline --system-mtbf 3000 --steps 50",
     ],
 )
-def test_cython_runs_without_numba(tmp_path, more):
+def test_cython_runs_without_numba(tmp_path, asked):
     for module in set(BACKENDS["cython"].modules.values()):
         ahead(module)
+    arguments = [*asked.split(), "-N", "31", "-r", "3"]
+    if arguments[0] == "run":
+        arguments += ["-o", str(tmp_path / "a.h5")]
     probe = (
         "import sys, spare_mc.cli\n"
-        f"arguments = ['run', '-N', '31', '-r', '3', '--trials', '100', '-o', {str(tmp_path / 'a.h5')!r}]\n"
-        f"try: spare_mc.cli.main([*arguments, '--backend', 'cython', *{more}])\n"
+        f"try: spare_mc.cli.main({arguments})\n"
         "except SystemExit as stop: assert not stop.code, stop.code\n"
         "assert 'numba' not in sys.modules\n"
     )
