@@ -16,7 +16,7 @@ def with_key(dotted, value):
 
 
 def test_presets_load():
-    assert study.presets() == ["paper-1000", "paper-200", "paper-600"]
+    assert study.presets() == ["llama3", "paper-1000", "paper-200", "paper-600", "rsc1"]
     for name, groups, redundancy in (("paper-200", 200, 9), ("paper-600", 600, 8), ("paper-1000", 1000, 9)):
         loaded = study.load(name)
         (point,) = loaded.points
@@ -25,6 +25,19 @@ def test_presets_load():
         assert point.parameters["cluster.gpus_per_group"] * groups == 600_000
         assert point.parameters["layout.redundancy"] == redundancy
         assert point.parameters["failures.system_mtbf"] == 300.0
+
+
+def test_presets_from_published_rates():
+    def mtbf(name, **cluster):
+        (point,) = study.load(name, {f"cluster.{key}": value for key, value in cluster.items()}).points
+        return point.parameters["failures.system_mtbf"] / 3600
+
+    # arXiv 2407.21783: an interruption every three hours; 50,677 h per GPU
+    assert mtbf("llama3") == pytest.approx(3.093, abs=1e-3)
+    assert mtbf("llama3") * 16_384 == pytest.approx(50_677, abs=1)
+    # arXiv 2410.21680 projects 1.8 h at 16,384 GPUs and 0.23 h at 131,072
+    assert mtbf("rsc1") == pytest.approx(1.8, abs=0.05)
+    assert mtbf("rsc1", gpus=131_072) == pytest.approx(0.23, abs=0.005)
 
 
 def test_lists_are_crossed_last_fastest():

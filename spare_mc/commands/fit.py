@@ -83,6 +83,8 @@ def command(trace, as_json, each, picture, block, law, unit_is, **flags):
     if len(log.starts) < log.listed or records.duplicates:
         raw = traces.read(trace, dataclasses.replace(options, keep_duplicates=True))
         listed = trace_cleaning.clean(raw, *moments, keep_overlaps=True)
+        if len(listed.starts) == len(log.starts):
+            listed = None  # what was left out lies outside the window
     report = fits.fit_log(log, records, _choices(flags), listed)
     text, values = fit_block.law_block(report, block, unit_is, law)
     if picture:

@@ -87,7 +87,7 @@ def _share(ctx, parameter, text):
 )
 @json_option
 def command(study, output, backend, threads, executor, scheduler, shard, quiet, dry_run, as_json, **flags):
-    """Simulate STUDY: a TOML file, a preset (paper-200, paper-600, paper-1000), or flags alone.
+    """Simulate STUDY: a TOML file, a preset (paper-200, paper-600, paper-1000, llama3, rsc1), or flags alone.
 
     Results go to an HDF5 file. Running the same command again resumes it: totals asked for are totals in the file, and
     no trial is counted twice. Any study key is also a flag. A comma-separated list sweeps it (not --offsets), so does
