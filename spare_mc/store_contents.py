@@ -1,6 +1,6 @@
 """What a results file holds, in memory; which study it belongs to."""
 
-import socket
+import platform
 import uuid
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -55,7 +55,7 @@ class Contents:
     columns: tuple | None = None
     created: str = field(default_factory=now)
     updated: str = field(default_factory=now)
-    host: str = field(default_factory=socket.gethostname)
+    host: str = field(default_factory=platform.node)
     package_version: str = __version__
     publication: str = ""
     stopped: dict = field(default_factory=dict)

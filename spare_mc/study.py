@@ -20,11 +20,6 @@ from .stopping import rules_of
 from .study_model import SECTIONS, SWEPT, check_names, validated
 from .sweeps import combinations
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 DEFAULT_TRIALS = 1_000_000
 FIRST_LOOK = 10_000  # trials before a target is first looked at
 
@@ -133,18 +128,27 @@ def _source(source):
         raw = {section: dict(v) if isinstance(v, dict) else v for section, v in source.items()}
     elif str(source) in presets():
         text, label = resources.files("spare_mc.data").joinpath(f"{source}.toml").read_text(), str(source)
-        raw = tomllib.loads(text)
+        raw = _parsed(text, label)
     else:
         path, label = Path(source), str(source)
         text = _read(path)
-        try:
-            raw = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise UserError(f"{label}: not valid TOML: {error}") from None
+        raw = _parsed(text, label)
         raw.setdefault("study", {})
         if isinstance(raw["study"], dict):
             raw["study"].setdefault("name", path.stem)
     return raw, text, label
+
+
+def _parsed(text, label):
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{label}: not valid TOML: {error}") from None
 
 
 def _lay_over(raw, overrides):
