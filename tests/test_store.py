@@ -1,6 +1,7 @@
 """Results files: what goes in comes out, whatever its type, size and number."""
 
 import json
+import sys
 import time
 
 import h5py
@@ -9,8 +10,13 @@ import pytest
 from store_tools import SEED, assert_same_tally, everything, point, study, tally, write
 
 from spare_mc import store, store_schema
-from spare_mc.study import Point, load, tomllib
+from spare_mc.study import Point, load
 from spare_mc.tallies import MEASURES, Tally
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 
 @pytest.mark.parametrize("measure", MEASURES)
