@@ -157,7 +157,10 @@ def bursts(log):
     moments, counts = np.unique(log.starts, return_counts=True)
     ticks = np.unique(np.round(np.diff(moments) * 1000).astype(np.int64))
     resolution = float(np.gcd.reduce(ticks)) / 1000 if len(ticks) else 0.0
-    chance = len(gaps) ** 2 * resolution / max(log.starts[-1] - log.starts[0], resolution, 1e-9)
+    span = float(log.starts[-1] - log.starts[0])
+    cell = resolution * len(gaps) / span if span else 0.0  # failures expected in one tick of the clock
+    # a gap shorter than a tick is rounded away unless a boundary lies in it: 1 - (1 - exp(-cell)) / cell of all gaps
+    chance = len(gaps) * (1.0 + math.expm1(-cell) / cell) if cell > 0 else 0.0
     p = float(gammainc(zeros, chance)) if zeros and chance > 0 else 1.0 if not zeros else 0.0
     return {
         "zero_gaps": zeros,

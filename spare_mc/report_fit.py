@@ -51,7 +51,10 @@ def _moment(seconds, records):
         from zoneinfo import ZoneInfo
 
         zone = ZoneInfo(records.zone)
-    return datetime.fromtimestamp(seconds, zone).strftime("%Y-%m-%d %H:%M")
+    try:
+        return datetime.fromtimestamp(seconds, zone).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):  # beyond the years 1 to 9999
+        return f"{seconds:g} s"
 
 
 def _overview(out, records, report):

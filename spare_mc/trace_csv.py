@@ -12,6 +12,7 @@ from .trace_times import (
     guess_number_unit,
     guess_spelling,
     header_unit,
+    in_seconds,
     number,
     unit_seconds,
 )
@@ -218,18 +219,16 @@ def _read_numbers(records, rows, at, header, options):
         records.reading["duration"] += f", in {own}"
         lasting = unit_seconds(own, "--time-unit")
     for row in _wanted(records, rows, at, options):
-        start = number(_cells(row, at, "time"))
+        start = in_seconds(_cells(row, at, "time"), length)
         if start is None:
             records.left_out["no readable time"] += 1
             continue
-        start *= length
         end = None
         if at["end"] is not None:
             text = _cells(row, at, "end")
-            value = number(text)
-            if text and value is None:
+            end = in_seconds(text, length)
+            if text and end is None:
                 records.noted["ends that cannot be read, taken as missing"] += 1
-            end = None if value is None else value * length
         elif at["duration"] is not None:
             end = _end(records, row, at, start, lasting)
         records.outages.append(Outage(start, end, _cells(row, at, "unit") or None))

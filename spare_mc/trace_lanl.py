@@ -6,7 +6,6 @@ true duration: where it differs by an hour from the difference of the clock read
 
 from datetime import datetime
 
-from .errors import UserError
 from .trace_records import Outage, Records, distinct, note_local
 from .trace_times import LocalTime, number
 
@@ -87,12 +86,3 @@ def _outage(row, place, local, records):
         begin, finish = local.pair(start, end, None if minutes is None else 60 * minutes)
     node = row[place["nodenumz"]].strip() or row[place.get("nodenum", place["nodenumz"])].strip()
     return Outage(begin, finish, f"{row[place['system']].strip()}:{node}" if node else None)
-
-
-def check_system(header, rows, system):
-    """UserError unless a row is of the system asked for."""
-    at = [name.strip().lower() for name in header].index("system")
-    known = {row[at].strip() for row in rows if len(row) > at}
-    if system not in known:
-        told = ", ".join(sorted(known, key=lambda s: (len(s), s)))
-        raise UserError(f"--system = {system!r}: not in the log; it has {told}")

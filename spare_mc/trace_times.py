@@ -32,6 +32,7 @@ _UNIT_OF = {word: unit for unit, words in _SPELLINGS.items() for word in words.s
 
 _DATES = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%y", "%d-%b-%Y", "%d %b %Y", "%b %d %Y")
 _CLOCKS = (" %H:%M:%S", " %H:%M", " %H:%M:%S.%f", " %I:%M:%S %p", " %I:%M %p", "")
+_LONGEST = 1e12  # seconds, 30,000 years
 _SAMPLE = 2000  # rows a spelling is guessed from
 
 # Numbers this large count from 1970: 1973 in seconds, milliseconds, microseconds, nanoseconds.
@@ -59,6 +60,12 @@ def number(text):
     except ValueError:
         return None
     return value if math.isfinite(value) else None
+
+
+def in_seconds(text, length):
+    """A number of units of ``length`` seconds as seconds, or None if it is none or longer than any calendar."""
+    value = number(text)
+    return None if value is None or abs(value * length) > _LONGEST else value * length
 
 
 def parse_iso(text):
@@ -144,42 +151,46 @@ class LocalTime:
         self.zone = _zone(zone)
         self.twice = self.settled = self.never = 0
 
-    def seconds(self, when, fold=0):
-        """Seconds since 1970 of a datetime; one with an offset of its own ignores the zone. Counts nothing."""
-        if when.tzinfo is None:
-            when = when.replace(tzinfo=self.zone, fold=fold)
-        return when.timestamp()
+    def moments(self, when):
+        """The moments [s] of a datetime by its own offset or the zone: (as its first occurrence, as its second).
 
-    def choices(self, when):
-        """The moments that a local time may be: one, or two if the clock was set back over it."""
+        They differ only by a change of the clock: set back over it (the second is later) or forward (earlier).
+        """
         if when.tzinfo is not None:
-            return [when.timestamp()]
-        first, second = self.seconds(when, 0), self.seconds(when, 1)
-        return [first, second] if second > first else [first]
+            first = when.timestamp()
+            return first, first
+        first = when.replace(tzinfo=self.zone).timestamp()
+        if self.zone is timezone.utc:
+            return first, first
+        return first, when.replace(tzinfo=self.zone, fold=1).timestamp()
 
     def one(self, when):
         """Seconds since 1970 of a datetime on its own; doubtful ones are counted."""
-        if when.tzinfo is None:
-            first, second = self.seconds(when, 0), self.seconds(when, 1)
-            self.twice += second > first
-            self.never += second < first
-        return self.seconds(when)
+        first, second = self.moments(when)
+        self.twice += second > first
+        self.never += second < first
+        return first
 
     def pair(self, start, end, duration=None):
         """Start and end [s] of an outage; a stated duration [s] tells apart times that occurred twice.
 
         Without one, the end is the first of its two moments that is not before the start.
         """
-        starts, ends = self.choices(start), self.choices(end)
-        if duration is None or len(starts) == len(ends) == 1:
-            begin = self.one(start)
-            finish = self.one(end)
-            if len(ends) == 2 and finish < begin:
-                finish = ends[1]
-            return begin, finish
-        self.settled += len(starts) + len(ends) - 2
+        starts, ends = self.moments(start), self.moments(end)
+        if starts[0] == starts[1] and ends[0] == ends[1]:
+            return starts[0], ends[0]
+        self.never += (starts[1] < starts[0]) + (ends[1] < ends[0])
+        again = (starts[1] > starts[0]) + (ends[1] > ends[0])
+        begins = starts if starts[1] > starts[0] else starts[:1]
+        finishes = ends if ends[1] > ends[0] else ends[:1]
+        if duration is None:
+            self.twice += again
+            late = len(finishes) == 2 and finishes[0] < begins[0]
+            return begins[0], finishes[1] if late else finishes[0]
+        self.settled += again
         # least misfit; the earlier of equals
-        return min(((a, b) for a in starts for b in ends), key=lambda p: (abs(p[1] - p[0] - duration), p))
+        every = ((a, b) for a in begins for b in finishes)
+        return min(every, key=lambda p: (abs(p[1] - p[0] - duration), p))
 
 
 def _zone(name):
@@ -204,9 +215,8 @@ def _zone(name):
 
 def duration_seconds(text, unit):
     """A duration [s] from a number of ``unit`` seconds or from "h:mm" or "h:mm:ss"; None if it is neither."""
-    value = number(text)
-    if value is not None:
-        return value * unit
+    if number(text) is not None:
+        return in_seconds(text, unit)
     found = re.fullmatch(r"\s*(\d+):([0-5]\d)(?::([0-5]\d))?\s*", text)
     if not found:
         return None

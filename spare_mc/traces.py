@@ -57,7 +57,7 @@ def moment(text, records, option):
     if records.calendar:
         when = parse_iso(text)
         if when is not None:
-            return LocalTime(records.zone).seconds(when)
+            return LocalTime(records.zone).one(when)
         if number(text) is not None:
             return number(text)
         raise UserError(f"{option} = {text!r}: must be a date such as 2000-01-01 or '2000-01-01 12:30'")

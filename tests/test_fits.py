@@ -262,6 +262,10 @@ def test_bursts_are_warned_of_and_rounding_is_not():
     records, log = log_of(rows)
     report = fits.fit_log(log, records, fits.Choices(repeats=0))
     assert report.bursts["zero_gaps"] > 3 and report.bursts["resolution_s"] == 60
+    simulated = [(np.diff(np.sort(np.round(rng.uniform(0, 1e6, 400) / 60))) == 0).sum() for _ in range(2000)]
+    # within 5 standard errors: false-alarm rate 6e-7
+    error = np.std(simulated) / math.sqrt(2000)
+    assert abs(report.bursts["by_chance"] - np.mean(simulated)) < 5 * error + 0.02 * np.mean(simulated)
     assert not any("bursts" in text for text in report.warnings)
     rows += [(float(times[0]), f"m{i}") for i in range(60)]
     records, log = log_of(rows)

@@ -196,14 +196,15 @@ def test_overlaps_are_merged_and_counted_once(tmp_path):
 
 
 def test_impossible_and_missing_ends(tmp_path):
-    rows = [(10, 5, "a"), (20, "", "a"), (30, "soon", "a"), ("x", 40, "a"), (50, 60, "a")]
+    rows = [(10, 5, "a"), (20, "", "a"), (30, "soon", "a"), ("x", 40, "a"), (50, 60, "a"), (1e300, 7, "a")]
+    rows += [(70, 1e300, "a"), ("nan", "inf", "a")]
     records = traces.read(write(tmp_path / "log.csv", ("start", "end", "unit"), rows))
-    assert records.left_out == {"no readable time": 1}
-    assert records.noted == {"ends that cannot be read, taken as missing": 1}
+    assert records.left_out == {"no readable time": 3}
+    assert records.noted == {"ends that cannot be read, taken as missing": 2}
     log = clean(records)
-    assert log.starts.tolist() == [10, 20, 30, 50]
+    assert log.starts.tolist() == [10, 20, 30, 50, 70]
     assert log.done["ends before their start: the failure counts, with no down time"] == 1
-    assert log.done["failures without an end: counted, with no down time"] == 2
+    assert log.done["failures without an end: counted, with no down time"] == 3
 
 
 def test_windows_cut_outages_and_count_only_failures_within(tmp_path):

@@ -81,7 +81,9 @@ def command(trace, as_json, each, picture, block, law, unit_is, **flags):
     log = trace_cleaning.clean(records, *moments, keep_overlaps="overlaps" in flags["keep"])
     listed = None
     if len(log.starts) < log.listed or records.duplicates:
-        raw = traces.read(trace, dataclasses.replace(options, keep_duplicates=True))
+        raw = records
+        if records.duplicates:
+            raw = traces.read(trace, dataclasses.replace(options, keep_duplicates=True))
         listed = trace_cleaning.clean(raw, *moments, keep_overlaps=True)
         if len(listed.starts) == len(log.starts):
             listed = None  # what was left out lies outside the window
