@@ -1,6 +1,6 @@
 """Laws fitted to a cleaned failure log, for the whole system and for its units, and what speaks against them."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from .trace_exposure import (
 
 ZERO_GAPS = ("floor", "drop")
 CLOCKS = ("steady", "new")
+_OWN_FIT = 10  # failures of a unit from which it is fitted on its own
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Choices:
     confidence : of the intervals
     repeats : simulated logs for the goodness of fit; 0: none
     seed : of the simulations
+    each : units, those with most failures, that are fitted each on its own
     """
 
     units: int | None = None
@@ -45,6 +47,7 @@ class Choices:
     confidence: float = 0.95
     repeats: int = 99
     seed: int = 0
+    each: int = 5
 
 
 @dataclass(frozen=True)
@@ -233,7 +236,10 @@ def _level(name, gaps, choices, steady):
 
 
 def _each_unit(log, choices):
-    """Failures, up time and rate of each unit that appears, most failures first; exact Poisson intervals."""
+    """Failures, up time and rate of each unit that appears, most failures first; exact Poisson intervals.
+
+    The first ``choices.each`` have a Weibull shape of their own, from ten failures on.
+    """
     from scipy.special import gammaincinv
 
     tail = (1 - choices.confidence) / 2
@@ -253,7 +259,23 @@ def _each_unit(log, choices):
                 "mtbf_high_s": up / low if low else None,
             }
         )
-    return sorted(rows, key=lambda row: (-row["failures"], row["unit"]))
+    rows.sort(key=lambda row: (-row["failures"], row["unit"]))
+    for row in rows[: choices.each]:
+        found = _own_fit(log, row["unit"], choices) if row["failures"] >= _OWN_FIT else None
+        names = ("shape", "shape_low", "shape_high")
+        row.update({f"weibull_{name}": None if found is None else getattr(found, name) for name in names})
+    return rows
+
+
+def _own_fit(log, unit, choices):
+    """The Weibull Fit of one unit's up times, or None where there is none."""
+    alone = replace(log, outages={unit: log.outages[unit]}, fresh={unit: log.fresh[unit]})
+    gaps = unit_gaps(alone, 1)
+    gaps = gaps if choices.clocks == "steady" else gaps.as_new()
+    try:
+        return fit(_treated(gaps, choices.zero_gaps, choices.floor), "weibull", choices.confidence)
+    except UserError:
+        return None
 
 
 def known_fit(level):

@@ -11,15 +11,15 @@ from .trace_exposure import most_down
 _UNITS = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
-def print_report(out, name, records, report, block, each):
-    """Print a fits.Report of a file, its law block, and the ``each`` units with most failures."""
+def print_report(out, name, records, report, block):
+    """Print a fits.Report of a file, its law block, and the units with most failures."""
     _reading(out, name, records)
     _cleaning(out, records, report)
     _overview(out, records, report)
     for level in report.levels.values():
         _level(out, level, report)
     _tests(out, report)
-    _each(out, report, each)
+    _each(out, report)
     if report.warnings:
         out.print("\n[bold]Warnings[/bold]")
         for text in report.warnings:
@@ -181,7 +181,8 @@ def _tests(out, report):
         )
 
 
-def _each(out, report, each):
+def _each(out, report):
+    each = report.choices.each
     if not each or not report.each:
         return
     from rich.table import Table
@@ -193,14 +194,22 @@ def _each(out, report, each):
         "up, days",
         "mean time to failure",
         f"{100 * report.choices.confidence:g} %",
+        "Weibull shape",
+        "interval",
     ):
         table.add_column(column, justify="left" if column == "unit" else "right")
     for row in report.each[:each]:
         high = "-" if row["mtbf_high_s"] is None else duration(row["mtbf_high_s"])
         mean = "-" if row["mtbf_s"] is None else duration(row["mtbf_s"])
+        shape = ("-", "-")
+        if row["weibull_shape"] is not None:
+            shape = (
+                f"{row['weibull_shape']:.3f}",
+                f"{row['weibull_shape_low']:.3f} .. {row['weibull_shape_high']:.3f}",
+            )
         table.add_row(
             escape(row["unit"]), f"{row['failures']:,}", f"{row['up_s'] / 86400:.1f}", mean,
-            f"{duration(row['mtbf_low_s'])} .. {high}",
+            f"{duration(row['mtbf_low_s'])} .. {high}", *shape,
         )  # fmt: skip
     left = len(report.each) - each
     out.print("\n[bold]Units with most failures[/bold]" + (f", {left:,} more in --json" if left > 0 else ""))

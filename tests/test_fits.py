@@ -377,6 +377,20 @@ def test_estimates_without_intervals_are_the_same():
         assert shape is None or shape == pytest.approx(found.shape, rel=1e-6)
 
 
+def test_a_unit_with_many_failures_has_a_shape_of_its_own():
+    """Two units of different laws are told apart; the true shapes lie within 4.5 standard errors (1e-5 each)."""
+    rng = np.random.default_rng(45)
+    rows = renewal_log(rng, 1, 4000, weibull(8 * 86400.0, 0.6), steady=1e8)
+    rows += [(t, "steady") for t, _ in renewal_log(rng, 1, 4000, weibull(20 * 86400.0, 2.0), steady=1e8)]
+    records, log = log_of(rows, 4000)
+    report = fits.fit_log(log, records, fits.Choices(units=2, repeats=0))
+    for row, shape in zip(report.each, (0.6, 2.0), strict=True):
+        error = math.log(row["weibull_shape_high"] / row["weibull_shape_low"]) / (2 * 1.959964)
+        assert abs(math.log(row["weibull_shape"] / shape)) < 4.5 * error < 0.4
+    none = fits.fit_log(log, records, fits.Choices(units=2, repeats=0, each=0)).each
+    assert "weibull_shape" not in none[0] and none[0]["failures"] == report.each[0]["failures"]
+
+
 def test_json_holds_what_was_found():
     rng = np.random.default_rng(44)
     records, log = log_of(renewal_log(rng, 20, 100, weibull(10 * 86400.0, 1.0)), 100)
@@ -387,5 +401,15 @@ def test_json_holds_what_was_found():
     assert sum(unit["failures"] for unit in found["each_unit"]) == found["failures"] == len(log.starts)
     assert set(found["unit"]["laws"]) == set(LAWS) and found["availability"] is None
     assert dataclasses.asdict(report.choices)["units"] == 25
+    first, last = found["each_unit"][0], found["each_unit"][-1]
+    assert first["failures"] >= last["failures"] and "weibull_shape" not in last
+    assert first["mtbf_s"] == pytest.approx(first["up_s"] / first["failures"])
+    # exact Poisson limits, from chi-square quantiles as textbooks give them
+    assert first["mtbf_low_s"] == pytest.approx(
+        2 * first["up_s"] / stats.chi2.ppf(0.975, 2 * first["failures"] + 2)
+    )
+    assert first["mtbf_high_s"] == pytest.approx(
+        2 * first["up_s"] / stats.chi2.ppf(0.025, 2 * first["failures"])
+    )
     assert len(system_gaps(log).whole) == found["system"]["gaps"] == len(log.starts) - 1
     assert unit_gaps(log, 25).failures == len(log.starts)

@@ -53,11 +53,15 @@ _STEPS = ("duplicates", "overlaps")
 )
 @click.option("--law", help="Law of the block; default: the best of those that studies know.")
 @click.option(
-    "--each", type=click.IntRange(0), default=5, show_default=True, help="Units listed, worst first."
+    "--each",
+    type=click.IntRange(0),
+    default=5,
+    show_default=True,
+    help="Units fitted each on its own and listed, worst first.",
 )
 @click.option("--picture", metavar="FILE", help="Draw hazard and quantiles: .png, .svg or .pdf.")
 @json_option
-def command(trace, as_json, each, picture, block, law, unit_is, **flags):
+def command(trace, as_json, picture, block, law, unit_is, **flags):
     """Fit failure laws to a log: generic CSV, the LANL release, or the InfiniteHBD trace, plain or compressed.
 
     Prints what was read and how, what was left out and why, fits with intervals and tests, and a [failures] block.
@@ -99,7 +103,7 @@ def command(trace, as_json, each, picture, block, law, unit_is, **flags):
         return
     from spare_mc.report_fit import print_report
 
-    print_report(console(), trace, records, report, text, each)
+    print_report(console(), trace, records, report, text)
     if picture:
         print(f"picture: {picture}")
 
@@ -151,4 +155,5 @@ def _choices(flags):
         flags["confidence"],
         flags["bootstrap"],
         flags["seed"],
+        flags["each"],
     )
