@@ -58,7 +58,9 @@ def read_lanl(header, rows, options):
         nodes.setdefault(row[place["system"]], set()).add(row[place["nodes"]].strip())
     note_local(records, local)
     counts = [max((int(n) for n in found if n.isdigit()), default=None) for found in nodes.values()]
-    if counts and None not in counts:
+    # a selection by anything but the system may leave out nodes, and how many it leaves in is not in the file
+    whole_systems = all(name.strip().lower() == "system" for name in options.where)
+    if counts and None not in counts and whole_systems:
         records.units = sum(counts)
     if len(nodes) > 1:
         records.warnings.append(

@@ -304,6 +304,7 @@ def test_lanl_rows(tmp_path):
     assert sum("told apart" in text for text in records.noted) == 1
     one = traces.read(path, Options(where={"System": "7"}, causes=("switch",)))
     assert (len(one.outages), one.units, one.warnings) == (1, 4, [])
+    assert traces.read(path, Options(where={"System": "7", "nodenumz": "1"})).units is None
     # naming a column makes it a plain CSV
     assert traces.read(path, Options(time="Prob Started")).kind == "csv"
 
