@@ -1,7 +1,30 @@
-"""Fixtures that several test files share."""
+"""Fixtures that several test files share; which files a worker runs one after the other."""
 
 import pytest
 from store_tools import SHAPES, point
+
+# Files whose Numba kernels call the same functions: in one worker these are compiled once. Longest first, so that the
+# short files fill up what is left.
+GROUPS = {
+    "controller": (
+        "test_training_kernel",
+        "test_ahead_training",
+        "test_reorder_kernel",
+        "test_ahead_reorder",
+        "test_training_closed_forms",
+        "test_training_published",
+    ),
+    "patterns": ("test_survival_kernel", "test_stacks_kernel", "test_philox", "test_backends_matrix"),
+}
+_PLACES = {name: (at, group) for at, (group, names) in enumerate(GROUPS.items()) for name in names}
+
+
+def pytest_collection_modifyitems(items):
+    """A file goes to one worker, files of one group to the same."""
+    for item in items:
+        name = item.path.stem
+        item.add_marker(pytest.mark.xdist_group(_PLACES.get(name, (0, name))[1]))
+    items.sort(key=lambda item: _PLACES.get(item.path.stem, (len(GROUPS), ""))[0])  # stable: files stay whole
 
 
 @pytest.fixture
