@@ -1,5 +1,6 @@
 """The command line: verbs, thin; each is imported when it is used, so that help is instant."""
 
+import contextlib
 import gc
 import importlib
 import os
@@ -70,16 +71,18 @@ def group():
 
 
 def _fail(message):
-    print("spare-mc: error: " + " ".join(str(message).split()), file=sys.stderr)
+    with contextlib.suppress(OSError):  # standard error may lie on the full disk that it is to tell of
+        print("spare-mc: error: " + " ".join(str(message).split()), file=sys.stderr, flush=True)
     return 2
 
 
 def _end_on_terminate():
-    """Let a batch system's request to end (SIGTERM) be an interrupt: what was done is stored."""
+    """Let a batch system's request to end, or a lost terminal, be an interrupt: what was done is stored."""
     import signal
 
-    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP: leave it so
+            signal.signal(number, signal.default_int_handler)
 
 
 def main(arguments=None):
@@ -112,4 +115,7 @@ def main(arguments=None):
     except BrokenPipeError:
         sys.stderr.close()  # the reader went away (head, less): nothing more to say
         status = 141
+    except OSError as error:
+        status = _fail(f"{error.filename or 'standard output'}: cannot be written: {error.strerror}")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what could not be written would be tried again at exit
     sys.exit(status)

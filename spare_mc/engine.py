@@ -247,14 +247,18 @@ class Storing:
     def __call__(self, tally):
         self._writer.add(tally)
         started = time.monotonic()
-        for name in ("publish", "flush"):  # a publication leaves nothing to flush
-            if started >= self._due[name]:
-                getattr(self._writer, name)()
-                now = time.monotonic()
-                self._due[name] = now + max(self._LEAST[name], 40 * (now - started))
-                if name == "publish":
-                    self._due["flush"] = max(self._due["flush"], now + self._LEAST["flush"])
-                return
+        if started >= self._due["publish"]:
+            self._writer.publish()
+            published = True
+        elif started >= self._due["flush"]:
+            published = self._writer.flush()  # the first one of a file makes it
+        else:
+            return
+        now = time.monotonic()
+        name = "publish" if published else "flush"
+        self._due[name] = now + max(self._LEAST[name], 40 * (now - started))
+        if published:  # nothing is left to flush
+            self._due["flush"] = now + self._LEAST["flush"]
 
 
 def results(study, have):

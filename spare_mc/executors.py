@@ -12,6 +12,16 @@ from .errors import UserError, nearest
 NAMES = ("threads", "processes", "mpi", "dask")
 
 
+def check_ranks(name):
+    """UserError when several MPI ranks would each run the whole study: they were started without executor 'mpi'."""
+    ranks = [os.environ.get(key, "1") for key in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")]
+    if name != "mpi" and any(text.isdigit() and int(text) > 1 for text in ranks):
+        raise UserError(
+            f"executor = {name!r}: this is one of {max(ranks, key=len)} MPI ranks, each would run the whole study; "
+            "give --executor mpi"
+        )
+
+
 @contextmanager
 def opened(name, workers=None, scheduler=None):
     """An executor of that name, for as long as the context lasts.

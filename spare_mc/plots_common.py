@@ -1,6 +1,7 @@
 """What the pictures share: style, names of points, saving. Matplotlib is imported when the first picture is drawn."""
 
 import io
+import os
 from itertools import cycle
 from math import floor, log10
 from pathlib import Path
@@ -84,9 +85,12 @@ def save(figure, path):
     metadata = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
     with style():
         figure.savefig(buffer, format=kind, dpi=160, metadata=metadata)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        path.write_bytes(buffer.getvalue())
+        beside.write_bytes(buffer.getvalue())
+        os.replace(beside, path)
     except OSError as error:
+        beside.unlink(missing_ok=True)
         raise UserError(f"{path}: cannot be written: {error.strerror}") from None
     return path
 

@@ -178,7 +178,8 @@ def print_footer(study, results, path, backend, who, progress):
     """What was done and where it lies."""
     last = progress.last
     if last is None:
-        done = "nothing was missing"
+        enough = all(r.stopped and "time limit" not in r.stopped for r in results)
+        done = "nothing was missing" if enough else "nothing was counted"
     else:
         added, what = last.done - last.before, "runs" if study.measures == ("training",) else "trials"
         done = f"{added:,} {what} added in {last.elapsed:.2f} s ({_rate(added, last.elapsed)} a second)"

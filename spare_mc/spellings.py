@@ -4,11 +4,13 @@ Each function returns the plain value, or raises ValueError with what is allowed
 """
 
 import math
+import re
 from typing import NewType
 
 Seconds = NewType("Seconds", float)  # a duration
 Seed = NewType("Seed", int)  # a whole number of 64 bits
 _LONGEST = 1e11  # seconds, 3,000 years
+_DURATION = re.compile(r"(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)\s*([^\W\d_]+)")
 _WORDS = {
     "true": True,
     "yes": True,
@@ -67,12 +69,7 @@ def seconds(value):
         try:
             value = float(value)
         except ValueError:
-            import pint
-
-            try:
-                value = float(pint.get_application_registry().Quantity(value).m_as("second"))
-            except Exception:  # pint raises errors of many kinds, tokenizer errors among them
-                raise ValueError(told + ' or "2 h"') from None
+            value = _in_words(value, told + ' or "1 h 30 min"')
     if isinstance(value, bool):
         raise ValueError(told)
     try:
@@ -82,6 +79,20 @@ def seconds(value):
     if not value <= _LONGEST:  # NaN neither
         raise ValueError(f"must be less than or equal to {_LONGEST:.0f}")
     return value
+
+
+def _in_words(text, told):
+    """Numbers with units, added up: "2 h", "1 h 30 min"; nothing else of what the units' library works out."""
+    parts = _DURATION.findall(text)
+    if not parts or "".join(f"{n}{u}" for n, u in parts) != re.sub(r"\s+", "", text):
+        raise ValueError(told)
+    import pint
+
+    registry = pint.get_application_registry()
+    try:
+        return sum(float(number) * registry.Quantity(1.0, unit).m_as("second") for number, unit in parts)
+    except Exception:  # pint raises errors of many kinds
+        raise ValueError(told) from None
 
 
 def flag(value):

@@ -88,6 +88,12 @@ def rules_of(study):
     mine = {measure: {} for measure in study.measures}
     for name, width in (study.target or {}).items():
         measure = measure_of(name, study.measures)
+        if found := _SURVIVAL.match(name):
+            groups = min(point.layout.groups for point in study.points)
+            if not 1 <= int(found[1]) < groups:
+                raise UserError(
+                    f"sampling.target: {name}: k must be from 1 to {groups - 1}, below cluster.groups"
+                )
         if not (isinstance(width, (int, float)) and 0 < width < math.inf):
             raise UserError(
                 f"sampling.target: {name} = {width!r}: must be a relative half-width above 0, such as 0.01"
@@ -99,7 +105,12 @@ def rules_of(study):
 def _rule(study, measure, targets):
     total, most = (study.runs, study.max_runs) if measure == "training" else (study.trials, study.max_trials)
     if targets:
-        return Rule(measure, min(total, most), most, targets)
+        key = "runs" if measure == "training" else "trials"
+        if not 1 <= total <= most:
+            raise UserError(
+                f"sampling.{key} = {total}: with a target, the count at the first look: from 1 to max_{key} = {most}"
+            )
+        return Rule(measure, total, most, targets)
     if study.time_limit is None:
         return Rule(measure, total, total, {})
     # Under a time limit all points get a little before any gets much.

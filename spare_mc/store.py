@@ -27,6 +27,12 @@ from .tallies import MEASURES, Tally
 __all__ = ["File", "Summary", "Writer", "merge", "read", "summary", "view"]
 
 
+def check_study(path, study):
+    """UserError when a results file cannot be resumed with a study, as ``Writer`` raises it; nothing is changed."""
+    files.target_of(path)
+    check_same(contents_of(path)[0], of_study(study), path)
+
+
 class Writer:
     """The one writer of a results file; a context manager.
 
@@ -62,11 +68,22 @@ class Writer:
             self._journal = None
             self._pending = {}  # (point, measure) -> Tally of what was added and neither flushed nor published
             if not self._new:
-                for tally in replay(self._target, self._path, self._contents.publication):
-                    self.add(tally)
+                self._replay()
         except BaseException:
             self._lock.release()
             raise
+
+    def _replay(self):
+        """Add what the journal holds."""
+        try:
+            for tally in replay(self._target, self._path, self._contents.publication):
+                self.add(tally)
+        except UserError as error:
+            name = path_of(self._target).name
+            raise UserError(
+                f"{self._path}: its journal {name} does not fit it ({error}); remove {name} to go on from the file as "
+                "last published"
+            ) from None
 
     def _open(self, study):
         """What identifies the file's state now, and its contents brought up to the study asked for."""
@@ -163,23 +180,26 @@ class Writer:
     def flush(self):
         """Bring the journal up to what was added; UserError, losing nothing that was stored, when that fails.
 
-        A writer that found a journal, or whose file is not there yet, publishes instead.
+        A writer that found a journal, or whose file is not there yet, publishes instead. Returns whether it published.
         """
         if not self._pending:
-            return
+            return False
         if self._journal is None and (self._new or path_of(self._target).exists()):
             self.publish()
-            return
+            return True
         if self._journal is None:
             self._journal = Journal(self._target, self._path, self._contents.publication)
         self._journal.append(self._pending.values())
         self._pending = {}
+        return False
 
     def stopped(self, reasons):
         """Note why each point has what it has: point id -> dict measure -> reason (``spare_mc.stopping``)."""
         contents = self._contents
         told = {identity: told_reasons(found) for identity, found in reasons.items()}
-        shares = () if self._share is None else joined_shares(contents.shares, [self._share])
+        shares = (
+            () if self._share is None else joined_shares(contents.shares, [self._share], contents.tallies)
+        )
         if shares == () and self._share is not None:  # the last share: together they are the whole
             told = {
                 identity: whole_of_shares(text) for identity, text in {**contents.stopped, **told}.items()

@@ -100,9 +100,7 @@ def _merged(read):
 
 def _join_reasons(merged, read):
     """Why each point has what it has, and which shares are there, of all files."""
-    shares = ()
-    for contents in read:
-        shares = joined_shares(shares, contents.shares)
+    shares = joined_shares((), [share for contents in read for share in contents.shares], merged.tallies)
     whole = not shares
     texts = {i: [contents.stopped.get(i, "") for contents in read] for i, _ in merged.points}
     merged.shares = shares

@@ -10,12 +10,18 @@ def told_reasons(reasons):
     return ", ".join(f"{measure}: {reason}" for measure, reason in reasons.items())
 
 
-def joined_shares(mine, theirs):
-    """The shares ``(i, n)`` of a study that two files hold together, sorted; empty when they are the whole study."""
+def joined_shares(mine, theirs, tallies):
+    """The shares ``(i, n)`` of a study that two files hold together, sorted; empty when they are the whole study.
+
+    tallies : (id, measure) -> Tally of both together. Shares of different totals leave holes: no whole.
+    """
     found = tuple(sorted({*mine, *theirs}))
     for _, of in found:
         if all((at, of) in found for at in range(1, of + 1)):
-            return ()
+            holes = any(
+                tally.spans[0][0] > 0 or len(tally.spans) > 1 for tally in tallies.values() if tally.spans
+            )
+            return found if holes else ()
     return found
 
 

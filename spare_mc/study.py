@@ -22,6 +22,7 @@ from .sweeps import combinations
 
 DEFAULT_TRIALS = 1_000_000
 FIRST_LOOK = 10_000  # trials before a target is first looked at
+MAX_TRIALS, MAX_RUNS = 100_000_000, 100_000  # with a target
 
 
 @dataclass
@@ -71,8 +72,8 @@ class Study:
     common_random_numbers: bool = True
     text: str = ""
     target: dict = field(default_factory=dict)
-    max_trials: int = 100_000_000
-    max_runs: int = 100_000
+    max_trials: int = MAX_TRIALS
+    max_runs: int = MAX_RUNS
     time_limit: float | None = None
 
     def total(self, measure):
@@ -191,7 +192,7 @@ def _build(raw, text, label):
             raise UserError(f"{label}: points {seen[point.id]} and {number} are the same: {_brief(point)}")
         seen[point.id] = number
     built = Study(
-        name=study.name or _default_name(points),
+        name=_checked_name(study.name, label) or _default_name(points),
         seed=study.seed,
         measures=measures,
         points=points,
@@ -201,15 +202,33 @@ def _build(raw, text, label):
         common_random_numbers=study.common_random_numbers,
         text=text,
         target=sampling.target or {},
-        max_trials=sampling.max_trials,
-        max_runs=sampling.max_runs,
+        max_trials=MAX_TRIALS if sampling.max_trials is None else sampling.max_trials,
+        max_runs=MAX_RUNS if sampling.max_runs is None else sampling.max_runs,
         time_limit=sampling.time_limit,
     )
     try:
+        for key in ("trials", "runs"):
+            given = getattr(sampling, f"max_{key}")
+            if given is not None and not built.target:
+                raise UserError(
+                    f"sampling.max_{key} = {given}: only a target needs a maximum; set sampling.{key}"
+                )
         rules_of(built)
     except UserError as error:
         raise UserError(f"{label}: {error}") from None
     return built
+
+
+def _checked_name(name, label):
+    """The study's name, if it can name a file in the folder where it is run."""
+    if name is None:
+        return None
+    told = repr(name if len(name) <= 40 else name[:37] + "...")
+    if not name.strip() or not name.isprintable() or "/" in name or name.startswith(".") or len(name) > 100:
+        raise UserError(
+            f"{label}: study.name = {told}: names the results file: 1 to 100 printable characters, no '/', no '.' first"
+        )
+    return name
 
 
 def _trials(sampling):

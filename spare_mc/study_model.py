@@ -138,6 +138,8 @@ def _told_as_text(value):
         if any(not middle for _, middle, _ in pairs):
             raise ValueError("must be estimate = relative half-width, such as mean_stack=0.001")
         value = {name.strip(): number.strip() for name, _, number in pairs}
+        if len(value) < len(pairs):
+            raise ValueError("must name each estimate once")
     return value
 
 
@@ -165,8 +167,10 @@ class Sampling(Section):
         "(--target mean_stack=0.001,endurable_failures=0.0005)",
         before=_told_as_text,
     ) = None
-    max_trials: key(int, "with a target: failure patterns a point at most", ge=1, le=10**13) = 100_000_000
-    max_runs: key(int, "with a target: training runs a point at most", ge=1, le=10**9) = 100_000
+    max_trials: optional(
+        int, "with a target: failure patterns a point at most (100,000,000)", ge=1, le=10**13
+    ) = None
+    max_runs: optional(int, "with a target: training runs a point at most (100,000)", ge=1, le=10**9) = None
     time_limit: optional(
         Seconds, "wall time of the whole study, spent where the interval is widest; not reproducible", gt=0
     ) = None

@@ -4,6 +4,7 @@ Several swept keys are crossed, in the order of the sections and of the keys wit
 keys zipped together go in step, at the place of the first of them.
 """
 
+import ast
 import itertools
 import math
 import re
@@ -180,6 +181,13 @@ class _Formula:
 
         self.text, self.key, self.label = text, key, label
         self._evaluator = SimpleEval(functions=_FUNCTIONS)
+        try:
+            ast.parse(
+                text, mode="eval"
+            )  # one expression: the library would take the first of several, with a warning
+        except (SyntaxError, ValueError) as error:
+            hint = "; write == to compare" if re.search(r"[^=!<>]=[^=]", text) else ""
+            self._refuse(f"{getattr(error, 'msg', None) or error}{hint}")
         try:
             self._parsed = self._evaluator.parse(text)
         except Exception as error:  # its own errors, and SyntaxError

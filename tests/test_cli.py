@@ -211,3 +211,13 @@ def test_cython_runs_without_numba(tmp_path, asked):
         "assert 'numba' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", probe], check=True)
+
+
+@pytest.mark.parametrize("arguments", [["theory", "-N", "20", "-r", "3"], ["run", "--help"]])
+def test_a_full_standard_output_is_one_line(arguments):
+
+    command = [sys.executable, "-c", "from spare_mc.cli import main; main()", *arguments]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "spare-mc: error: standard output: cannot be written: No space left on device\n"

@@ -166,7 +166,7 @@ def test_mpi_ranks_count_the_same(tmp_path, path, expected):
     subprocess.run(_mpiexec(3, *run), check=True, timeout=300)
     assert data_of(path, LEFT_OUT) == expected
     wrong = subprocess.run(_mpiexec(3, *run, "--groups", "1"), capture_output=True, text=True, timeout=300)
-    assert wrong.returncode != 0 and wrong.stderr.count("cluster.groups = 1") == 1
+    assert wrong.returncode != 0 and wrong.stderr.count("cluster.groups = '1'") == 1
     alone = subprocess.run(_mpiexec(1, *run), capture_output=True, text=True, timeout=300)
     assert alone.returncode != 0 and "this is the only rank" in alone.stderr
 
@@ -214,6 +214,23 @@ def test_shards_merge_into_what_one_run_writes(tmp_path, expected):
     assert store.read(tmp_path / "two.h5").attributes["shares"] == "1/3,3/3"
     store.merge([tmp_path / "two.h5", names[2]], tmp_path / "all.h5")
     assert data_of(tmp_path / "all.h5", LEFT_OUT) == expected
+
+
+def test_shards_of_different_totals_are_no_whole(tmp_path):
+    for at, trials in ((1, 1000), (2, 2000)):
+        api.run({**RAW, "sampling": {"trials": trials}}, tmp_path / f"{at}.h5", share=(at, 2))
+    store.merge([tmp_path / "1.h5", tmp_path / "2.h5"], tmp_path / "all.h5")
+    found = store.read(tmp_path / "all.h5")
+    assert found.attributes["shares"] == "1/2,2/2"
+    assert {p.stopped for p in found.points} == {"share"}
+    assert found.points[0].tallies["survival"].spans == ((0, 500), (1000, 2000))
+
+
+def test_ranks_without_the_mpi_executor_are_refused(monkeypatch):
+    monkeypatch.setenv("PMI_SIZE", "4")
+    with pytest.raises(UserError, match="one of 4 MPI ranks.*--executor mpi"):
+        executors.check_ranks("threads")
+    executors.check_ranks("mpi")
 
 
 def test_shards_of_a_target_merge_into_what_one_run_writes(tmp_path):

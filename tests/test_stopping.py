@@ -219,12 +219,23 @@ def test_time_goes_where_the_interval_is_widest():
         ({"survival[x]": 0.1}, "unknown estimate 'survival\\[x\\]'"),
         ("mean_stack", "must be estimate = relative half-width"),
         ({"mean_stack": "wide"}, "sampling.target"),
+        ({"survival[30]": 0.1}, r"survival\[30\]: k must be from 1 to 29"),
+        ({"survival[0]": 0.1}, r"survival\[0\]: k must be from 1 to 29"),
+        (["mean_stack=0.1", "mean_stack=0.2"], "must name each estimate once"),
     ],
 )
 def test_a_target_that_cannot_be_is_refused(target, message):
     with pytest.raises(UserError, match=message) as caught:
         study.load(raw(target=target))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("sampling", [{"trials": 0}, {"trials": 1000, "max_trials": 100}])
+def test_a_first_look_must_be_possible(sampling):
+    with pytest.raises(
+        UserError, match=r"sampling\.trials = \d+: with a target, the count at the first look"
+    ):
+        study.load(raw(**sampling))
 
 
 def test_rules_look_at_fixed_counts():

@@ -110,6 +110,50 @@ def test_a_journal_of_another_publication_is_ignored(path):
     assert store.read(path).points[0].tallies["survival"].spans == ((0, 25),)
 
 
+def test_a_journal_that_counts_twice_is_named(path):
+    write(path, study(POINTS, MEASURES), [])
+    abandoned(path, [(0, 20)])
+    data = path_of(path).read_bytes()
+    path_of(path).write_bytes(data + data.partition(b"\n")[2])
+    with pytest.raises(
+        UserError, match=r"its journal out\.h5\.journal does not fit it.*remove out\.h5\.journal"
+    ):
+        store.Writer(path, study(POINTS, MEASURES))
+    path_of(path).unlink()
+    store.Writer(path, study(POINTS, MEASURES)).close()
+
+
+def test_a_slow_first_publication_does_not_hold_the_journal_back(monkeypatch):
+    from spare_mc import engine
+
+    clock, done = [0.0], []
+    monkeypatch.setattr(engine.time, "monotonic", lambda: clock[0])
+
+    class Writer:
+        def add(self, tally):
+            pass
+
+        def publish(self):
+            clock[0] += 2.0
+            done.append(("publish", clock[0]))
+
+        def flush(self):
+            if not done:
+                self.publish()
+                return True
+            clock[0] += 0.01
+            done.append(("flush", clock[0]))
+            return False
+
+    storing = engine.Storing(Writer())
+    for _ in range(200):
+        clock[0] += 0.1
+        storing(None)
+    assert done[0][0] == "publish" and len(done) > 10
+    assert {name for name, _ in done[1:]} == {"flush"}
+    assert all(b[1] - a[1] < 1.3 for a, b in zip(done, done[1:], strict=False))
+
+
 def test_a_journal_of_a_later_format_is_refused_and_kept(path):
     write(path, study(POINTS, MEASURES), [])
     abandoned(path, [(0, 20)])

@@ -194,3 +194,33 @@ def test_files_that_cannot_be_used(tmp_path):
     broken.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match="cannot be read"):
         study.load(broken)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("1 h 30 min", 5400.0), ("1h30min", 5400.0), ("1e3 s", 1000.0), (".5 days", 43200.0)],
+)
+def test_durations_in_words_add_up(text, expected):
+    loaded = study.load(with_key("failures.system_mtbf", text))
+    assert loaded.points[0].parameters["failures.system_mtbf"] == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["10 min 5", "min", "300 s**1", "10 min / 2", "1 h + 30 min", "5 kg", "-5 min", "5 m"]
+)
+def test_what_only_looks_like_a_duration_is_refused(text):
+    with pytest.raises(UserError, match=r"failures\.system_mtbf = "):
+        study.load(with_key("failures.system_mtbf", text))
+
+
+@pytest.mark.parametrize("name", ["", "   ", ".", "..", "../x", "a/b", "a\nb", "\0", "x" * 300])
+def test_a_name_that_is_no_file_name_is_refused(name):
+    with pytest.raises(UserError, match=r"study\.name = .*names the results file") as caught:
+        study.load(with_key("study.name", name))
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 250
+
+
+def test_a_maximum_needs_a_target():
+    for key in ("max_trials", "max_runs"):
+        with pytest.raises(UserError, match=rf"sampling\.{key} = 5: only a target needs a maximum"):
+            study.load(with_key(f"sampling.{key}", 5))

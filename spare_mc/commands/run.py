@@ -1,5 +1,7 @@
 """``spare-mc run``: simulate a study, or what is missing of it."""
 
+import os
+
 import click
 
 from spare_mc.study_model import flags_of, keys
@@ -100,6 +102,7 @@ def command(study, output, backend, threads, executor, scheduler, shard, quiet, 
     """
     from spare_mc import executors
 
+    executors.check_ranks(executor)
     with executors.opened(executor, threads, scheduler) as workers:
         if workers is not None:  # None: an MPI rank that was a worker
             _run(study, output, backend, *workers, executor, shard, quiet, dry_run, as_json, flags)
@@ -117,6 +120,10 @@ def _run(study, output, backend, pool, workers, executor, shard, quiet, dry_run,
     path = output or default_path(asked, shard)
     who = f"{workers} {executor}" if executor in ("threads", "processes") else f"{workers} {executor} workers"
     if dry_run:
+        if os.path.exists(path):
+            from spare_mc import store
+
+            store.check_study(path, asked)
         return report.print_plan(asked, path, chosen.name, who, workers, shard, as_json)
     with reporter(quiet or as_json, chosen.name == "numba") as progress:
         results = api.run(

@@ -49,11 +49,11 @@ def command(files, conditions, keys, columns, limit, as_csv, units, curves, as_j
         raise UserError("--columns: chooses columns of a table or of --csv; --json prints whole points")
     table, opened = selection.of_files(files)
     table = table.where(conditions).sort(keys)
-    chosen = None
-    if columns:
-        chosen = [table.resolve(name.strip(), "--columns") for name in columns.split(",")]
     if not len(table):
         raise UserError(f"--where {' '.join(map(repr, conditions))}: no point of {', '.join(files)} meets it")
+    chosen = None
+    if columns is not None:
+        chosen = [table.resolve(name.strip(), "--columns") for name in columns.split(",")]
     if as_csv:
         return records.print_csv(table.take(range(min(limit or len(table), len(table)))), chosen, units)
     if as_json:

@@ -1,6 +1,7 @@
 """``spare-mc slurm``: the script of a job array that runs a study in shards."""
 
 import os
+import re
 import shlex
 
 import click
@@ -49,6 +50,7 @@ def command(
     """
     from spare_mc import study as studies
 
+    _check(wall, partition, account, sbatch, setup, backend)
     asked = studies.load(study, overrides_of(flags))  # refuses here what every task would refuse
     if study is not None and study not in studies.presets():
         study = os.path.abspath(study)
@@ -68,7 +70,12 @@ def command(
         return
     try:
         with open(script, "x", encoding="utf-8") as file:
-            file.write(text)
+            try:
+                file.write(text)
+                file.flush()
+            except OSError:  # half a script is worse than none
+                os.unlink(script)
+                raise
     except FileExistsError:
         raise click.UsageError(f"--script {script}: exists; choose another name or remove it") from None
     except OSError as error:
@@ -78,6 +85,29 @@ def command(
         f"{script}: {len(asked.points):,} points in {shards} shards; submit it, and the merging after it, with"
     )
     print(f"  {submit}\n  {merge}")
+
+
+def _check(wall, partition, account, sbatch, setup, backend):
+    """Refuse what the batch system, or every task, would refuse, and what would break a line of the script."""
+    if not re.fullmatch(r"\d+(-\d+(:\d+){0,2})?|\d+(:\d+){1,2}", wall):
+        raise click.UsageError(
+            f"--time {wall!r}: must be minutes, [hours:]minutes:seconds or days-hours[:minutes[:seconds]]"
+        )
+    for option, value in (("--partition", partition), ("--account", account)):
+        if value is not None and not re.fullmatch(r"[\w.,@+-]+", value):
+            raise click.UsageError(f"{option} {value!r}: must be a name, without spaces or quotes")
+    for option, values in (("--sbatch", sbatch), ("--setup", setup)):
+        for value in values:
+            if not value.isprintable() or (option == "--sbatch" and not value.startswith("-")):
+                raise click.UsageError(
+                    f"{option} {value!r}: must be one line, an option of sbatch for --sbatch"
+                )
+    if backend is not None:
+        from spare_mc.backends import BACKENDS
+        from spare_mc.errors import nearest
+
+        if backend not in ("auto", *BACKENDS):
+            raise click.UsageError(f"--backend {backend!r}: {nearest(backend, ['auto', *BACKENDS])}")
 
 
 def _given(flags):
