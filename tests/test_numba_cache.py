@@ -96,7 +96,7 @@ def test_a_truncated_file_costs_a_compilation(start, cache, ending):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", [".nbi", ".nbc", "*"], ids=["index", "code", "all"])
+@pytest.mark.parametrize("ending", [".nbi", ".nbc", ""], ids=["index", "code", "all"])
 @pytest.mark.parametrize(
     "damage", [lambda b: b"", lambda b: b[: len(b) * 98 // 100], lambda b: b"rubbish\n" * 99]
 )
