@@ -102,7 +102,7 @@ def two_alone(pair, trials):
 
 
 def efficiency(quick):
-    trials, rounds = (40_000, 2) if quick else (400_000, 4)
+    trials, rounds = (40_000, 2) if quick else (1_000_000, 3)
     pair = [Alone(), Alone()]
     ways = {
         "one thread": lambda: seconds(WORK, trials),

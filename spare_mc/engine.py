@@ -17,7 +17,10 @@ from .work import run_pieces
 
 # Keys a job draws: some tens of milliseconds of kernel, short enough for Ctrl-C, long enough to hide the hand-over.
 _KEYS_PER_BLOCK = 2**25
-_REMOTE = 4  # times as many for workers that are not threads: handing over costs more there
+_REMOTE = 8  # times as many for workers that are not threads: handing over costs more there
+# Jobs handed out a worker: they last through the storing of a large file, and through a scheduler's round trips. Under
+# a time limit few, since what is handed out is waited for.
+_QUEUED, _QUEUED_IN_TIME = 16, 2
 
 
 @dataclass
@@ -108,11 +111,12 @@ class _Run:
         self.kernel_seconds = 0.0
         self.started = time.monotonic()
         self.deadline = self.started + study.time_limit if study.time_limit else None
+        self.queued = _QUEUED_IN_TIME if self.deadline else _QUEUED
 
     def outcome(self):
         try:
             while True:
-                while len(self.running) < 2 * self.workers and not self._late():
+                while len(self.running) < self.queued * self.workers and not self._late():
                     pieces = self.schedule.next_job()
                     if not pieces:
                         break
