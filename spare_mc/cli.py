@@ -109,8 +109,10 @@ def main(arguments=None):
         status = 3
     except MemoryError:
         status = _fail("out of memory: fewer groups, a lower redundancy or fewer --threads need less")
-    except (KeyboardInterrupt, click.Abort):
-        print("spare-mc: interrupted", file=sys.stderr)
+    except (KeyboardInterrupt, click.Abort) as error:
+        stored = getattr(error, "stored", None) or getattr(error.__cause__, "stored", None)
+        more = f"; what was counted is in {stored}, the same command goes on from there" if stored else ""
+        print(f"spare-mc: interrupted{more}", file=sys.stderr)
         status = 130
     except BrokenPipeError:
         sys.stderr.close()  # the reader went away (head, less): nothing more to say

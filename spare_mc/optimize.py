@@ -30,6 +30,39 @@ class Setting:
     left: bool
 
 
+def offer_redundancies(raw):
+    """Give a study dict the redundancies worth trying: 2 to twice the paper's shortcut, leaving out layouts that do not
+    exist; 1 for checkpoints alone, and also where the closed forms say that masking failures hardly pays."""
+    from . import theory
+    from .errors import UserError
+    from .layouts import Layout
+
+    layout = raw.setdefault("layout", {})
+    if raw.get("training", {}).get("scheme") == "checkpoint-only":
+        layout["redundancy"] = 1
+        return
+    alone = {section: raw[section] for section in ("cluster", "failures", "training") if section in raw}
+    points = study.load(
+        {**alone, "study": {"measure": ["training"]}, "layout": {"kind": "contiguous", "redundancy": 2}}
+    ).points
+    sizes = sorted({point.layout.groups for point in points})
+    highest = max(2 * theory.redundancy_shortcut(n) for n in sizes)
+    lowest = min(theory.best_redundancy(*(p.parameters[k] for k in _COST_KEYS)) for p in points)
+    layout["redundancy"] = list(range(1 if lowest <= 2 else 2, min(highest, sizes[0]) + 1))
+    excluded = raw.setdefault("sweep", {}).get("exclude") or []
+    excluded = [excluded] if isinstance(excluded, str) else list(excluded)
+    for groups in sizes:
+        for redundancy in layout["redundancy"]:
+            try:
+                Layout.golomb(groups, redundancy)
+            except UserError:
+                excluded.append(f"kind == 'golomb' and groups == {groups} and redundancy == {redundancy}")
+    raw["sweep"]["exclude"] = excluded
+
+
+_COST_KEYS = ("cluster.groups", "failures.system_mtbf", "training.save_time", "training.restart_time")
+
+
 def candidates(raw, factors=FACTORS):
     """Points of a swept study dict, each at several checkpoint periods unless the study fixes the checkpoints.
 

@@ -89,6 +89,7 @@ def _processes(*words, parent=None):
     return sorted(found)
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_told_and_the_same_command_finishes(tmp_path, path, expected):
     (tmp_path / "who.toml").write_text(TOML)
     command = [sys.executable, "-c", MAIN, "run", str(tmp_path / "who.toml"), "-o", str(path), "--quiet"]
@@ -204,7 +205,7 @@ def test_an_mpi_job_that_loses_a_rank_is_finished_by_the_same_command(tmp_path, 
     assert data_of(path, LEFT_OUT) == data_of(tmp_path / "whole.h5", LEFT_OUT)
 
 
-def test_shards_merge_into_what_one_run_writes(tmp_path, expected):
+def test_shards_merge_into_what_one_run_writes(tmp_path, expected, capsys):
     names = [tmp_path / f"{at}.h5" for at in (3, 1, 2)]
     for name in names:
         results = api.run(RAW, name, share=(int(name.stem), 3))
@@ -212,6 +213,10 @@ def test_shards_merge_into_what_one_run_writes(tmp_path, expected):
         assert store.read(name).attributes["shares"] == f"{name.stem}/3"
     store.merge(names[:2], tmp_path / "two.h5")
     assert store.read(tmp_path / "two.h5").attributes["shares"] == "1/3,3/3"
+    from spare_mc.commands.merge import command
+
+    command.main([str(names[2]), "-o", str(tmp_path / "one.h5")], standalone_mode=False)
+    assert "only shards 2/3; missing: 1/3, 3/3" in capsys.readouterr().out
     store.merge([tmp_path / "two.h5", names[2]], tmp_path / "all.h5")
     assert data_of(tmp_path / "all.h5", LEFT_OUT) == expected
 

@@ -79,7 +79,8 @@ def test_a_run_that_is_asked_to_end_stores_what_it_has(tmp_path, number, status)
         time.sleep(0.02)
     child.send_signal(number)
     _, error = child.communicate(timeout=60)
-    assert (child.returncode, error.strip()) == (status, "spare-mc: interrupted")
+    expected = f"spare-mc: interrupted; what was counted is in {out}, the same command goes on from there"
+    assert (child.returncode, error.strip()) == (status, expected)
     found = store.read(out).points
     assert found[0].trials > 0 and all(p.stopped == "" for p in found if p.trials < 10**9)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.h5", "out.h5.lock"]

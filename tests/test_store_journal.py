@@ -239,7 +239,7 @@ def _command(tmp_path, out, pauses):
     return [sys.executable, "-c", _KILLED, *map(str, pauses), "run", *flags]
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [2, pytest.param(100, marks=pytest.mark.slow)])
 def test_kill_9_at_random_times_and_the_same_command_again(tmp_path, kills):
     """The file always opens, and the final one equals that of an undisturbed run, tally for tally."""
     import time

@@ -173,7 +173,7 @@ def test_a_second_writer_is_refused(path, points):
     assert store.read(path).points[0].trials == 20
 
 
-@pytest.mark.parametrize("flips", [80, pytest.param(2_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("flips", [30, pytest.param(2_000, marks=pytest.mark.slow)])
 def test_every_flipped_byte_is_found_or_harmless(path, flips):
     """The file is refused as damaged, or reads as before."""
     where, measures = point(30, 3, failures__law="weibull"), ("stacks", "training")

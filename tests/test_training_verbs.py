@@ -262,6 +262,24 @@ def test_verbs_print_and_draw(tmp_path, capsys):
         "-o", tmp_path / "opt.h5", "--quiet",
     )  # fmt: skip
     assert status == 0 and "cannot be told from the best" in out and "r* = 5" in out
+    # of 20 groups there is no golomb layout for every redundancy offered; masking hardly pays at such a rate
+    status, out, _ = spare_mc(
+        capsys,
+        "optimize",
+        "-N",
+        20,
+        "--system-mtbf",
+        "2 days",
+        "--steps",
+        20,
+        "--runs",
+        2,
+        "--max-runs",
+        2,
+        "--json",
+    )
+    tried = {s["parameters"]["layout.redundancy"] for s in json.loads(out)}
+    assert status == 0 and {1, 2, 3} <= tried and max(tried) * (max(tried) - 1) < 20
     few = ("--system-mtbf", "5 h", "--steps", 50, "--runs", 2, "--max-runs", 4, "--quiet")
     status, out, _ = spare_mc(capsys, "optimize", "-N", 20, "--scheme", "checkpoint-only", *few)
     assert status == 0 and "closed form, no failure masked: T_c =" in out and "r* =" not in out

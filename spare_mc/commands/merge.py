@@ -14,5 +14,17 @@ def command(files, output):
     from spare_mc import report, store
 
     store.merge(files, output)
-    report.print_results(store.view(output).points)
+    found = store.view(output)
+    report.print_results(found.points)
+    if found.attributes["shares"]:
+        have = [tuple(map(int, share.split("/"))) for share in found.attributes["shares"].split(",")]
+        missing = [
+            f"{at}/{of}" for of in {of for _, of in have} for at in range(1, of + 1) if (at, of) not in have
+        ]
+        more = (
+            f"missing: {', '.join(missing)}"
+            if missing
+            else "of different totals, with trials missing between them"
+        )
+        print(f"only shards {found.attributes['shares']}; {more}")
     print(f"results: {output}")

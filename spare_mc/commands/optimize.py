@@ -8,7 +8,7 @@ from .run import overrides_of, study_flags
 
 @click.command("optimize", short_help="the best redundancy, checkpoint period and layout")
 @click.argument("study", required=False, metavar="[STUDY]")
-@study_flags(("cluster", "layout", "failures", "training", "study.seed", "sampling.confidence"))
+@study_flags(("cluster", "layout", "failures", "training", "sweep", "study.seed", "sampling.confidence"))
 @click.option(
     "--runs", type=click.IntRange(2), default=8, show_default=True, help="Runs a candidate at first."
 )
@@ -24,8 +24,8 @@ def command(study, runs, max_runs, threads, output, quiet, as_json, **flags):
     numbers, and name every setting that cannot be told from the best at the stated confidence.
 
     Candidates are all combinations of the values given; without redundancies, those from 2 to twice the paper's
-    shortcut; without a checkpoint key, five periods around the one of best availability. The paper's r* and T_c are
-    shown beside.
+    shortcut for which there is a layout, and 1 (no failure masked) where the closed forms would have it so; without a
+    checkpoint key, five periods around the one of best availability. The paper's r* and T_c are shown beside.
 
     \b
     spare-mc optimize -N 600 --system-mtbf 300 --law weibull --shape 0.78
@@ -34,7 +34,7 @@ def command(study, runs, max_runs, threads, output, quiet, as_json, **flags):
     import sys
     from contextlib import nullcontext
 
-    from spare_mc import optimize, store, theory
+    from spare_mc import optimize, store
     from spare_mc import study as studies
     from spare_mc.engine import Storing, check_threads
     from spare_mc.errors import UserError
@@ -44,14 +44,8 @@ def command(study, runs, max_runs, threads, output, quiet, as_json, **flags):
     overrides = overrides_of(flags)
     overrides["study.measure"] = ["training"]
     raw = studies.raw(study, overrides)
-    layout = raw.setdefault("layout", {})
-    if not {"redundancy", "offsets", "file"} & set(layout):
-        groups = studies.load(
-            {"cluster": raw.get("cluster", {}), "layout": {"kind": "contiguous", "redundancy": 1}}
-        )
-        shortcut = theory.redundancy_shortcut(groups.points[0].layout.groups)
-        masked = raw.get("training", {}).get("scheme") != "checkpoint-only"
-        layout["redundancy"] = list(range(2, 2 * shortcut + 1)) if masked else 1
+    if not {"redundancy", "offsets", "file"} & set(raw.setdefault("layout", {})):
+        optimize.offer_redundancies(raw)
     asked = optimize.candidates(raw)
 
     def progress(number, rounds, left):
@@ -127,6 +121,13 @@ def _print(asked, settings, rounds):
             slower,
         )
     out.print(table)
+    tried = sorted({s.result.parameters["layout.redundancy"] for s in settings})
+    if len(tried) > 1 and (at := best.parameters["layout.redundancy"]) in (tried[-1], max(tried[0], 2)):
+        print(
+            f"the best redundancy, {at}, is at the edge of those tried ({tried[0]} to {tried[-1]}): try beyond it"
+        )
+    if sum(s.left for s in settings) > 1 and all(s.result.runs == best.runs for s in settings if s.left):
+        print(f"more runs (--max-runs above {best.runs}) would tell more of them apart")
     _print_closed_forms(best.parameters)
 
 

@@ -1,6 +1,7 @@
 """``spare-mc run``: simulate a study, or what is missing of it."""
 
 import os
+from contextlib import contextmanager
 
 import click
 
@@ -125,7 +126,7 @@ def _run(study, output, backend, pool, workers, executor, shard, quiet, dry_run,
 
             store.check_study(path, asked)
         return report.print_plan(asked, path, chosen.name, who, workers, shard, as_json)
-    with reporter(quiet or as_json, chosen.name == "numba") as progress:
+    with reporter(quiet or as_json, chosen.name == "numba") as progress, _telling_where(path):
         results = api.run(
             asked,
             path,
@@ -142,6 +143,16 @@ def _run(study, output, backend, pool, workers, executor, shard, quiet, dry_run,
         report.print_results(results)
         report.print_footer(asked, results, path, chosen.name, who, progress)
     return None
+
+
+@contextmanager
+def _telling_where(path):
+    """An interrupt that says where the work is."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        error.stored = path
+        raise
 
 
 def default_path(study, shard):
