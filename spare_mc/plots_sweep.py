@@ -17,6 +17,7 @@ from .plots_common import (
     style,
 )
 from .selection import Table
+from .stopping import MEASURE_OF
 
 MOST_LINES = 24  # so many lines differ in colour and dash
 MAIN = ("time_to_train_s", "mean_stack", "endurable_failures")  # what is drawn when nothing is named
@@ -76,7 +77,7 @@ def sweep_figure(points, y=None, x=None, by=None, log_x=False, log_y=False):
         elif all(isinstance(v, int) for v in values) and not log_x:
             axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set(xlabel=_axis(table, x), ylabel=_axis(table, y))
-        axes.set_title(f"{_capital(table.name(y))} against {table.name(x)}\n{_shared(table)}", loc="left")
+        axes.set_title(f"{_capital(table.name(y))} against {table.name(x)}\n{_shared(table, y)}", loc="left")
         handles.append(interval_entry(table.points, "band" if places is None else "bar"))
         heading = ", ".join(_axis(table, key) for key in by if len(by) == 1) or None
         legend_beside(figure, handles, heading)
@@ -134,7 +135,7 @@ def map_figure(points, z=None, x=None, y=None, log_z=False):
         bar = figure.colorbar(drawn, ax=axes)
         bar.set_label(_axis(table, z))
         level = " or ".join(sorted({f"{100 * p.confidence:g} %" for p in table.points}))
-        told = [_shared(table)]
+        told = [_shared(table, z)]
         if np.isfinite(half).any():
             told.append(f"{level} intervals: ± {np.nanmax(half):.2g} at most")
         if np.isnan(cells).any():
@@ -267,12 +268,17 @@ def _axis(table, key):
     return table.name(key) + ("" if unit in ("1", key) else f" [{unit}]")
 
 
-def _shared(table):
-    """What the points have in common, and how much was counted."""
+def _shared(table, shown):
+    """What the points have in common, and how much was counted of what is shown: measures may differ in that."""
     common, _ = names(table.points)
+    measure = MEASURE_OF.get(shown)
+    if measure in ("stacks", "reordering"):
+        found = [[p.tallies[measure].total if measure in p.tallies else 0 for p in table.points]]
+    else:
+        found = [table.column("trials"), table.column("runs")]
     counted = []
-    for name, one in (("trials", "trials"), ("runs", "training runs")):
-        totals = [t for t in table.column(name) if t]
+    for column, one in zip(found, ("trials", "training runs"), strict=False):
+        totals = [t for t in column if t]
         if totals:
             least, most = min(totals), max(totals)
             counted.append(

@@ -20,7 +20,7 @@ MIN_EVENTS = 20  # a share or a rate of fewer events has no interval worth actin
 
 _SURVIVAL = re.compile(r"survival\[(\d+)\]$")
 _PATTERNS = ("survival", "stacks", "reordering")
-_MEASURE = {
+MEASURE_OF = {
     "mean_stack": "stacks",
     "above_bound_fraction": "stacks",
     "reorder_fraction": "reordering",
@@ -124,14 +124,14 @@ def measure_of(name, measures):
         if not able:
             raise UserError(f"sampling.target: {name}: needs one of study.measure = {', '.join(_PATTERNS)}")
         return able[0]
-    if name not in _MEASURE:
+    if name not in MEASURE_OF:
         known = [*UNITS, "survival[k]"]
         raise UserError(f"sampling.target: unknown estimate {name!r}; {nearest(name, known)}")
-    if _MEASURE[name] not in measures:
+    if MEASURE_OF[name] not in measures:
         raise UserError(
-            f"sampling.target: {name}: needs study.measure = {_MEASURE[name]}, which is not asked for"
+            f"sampling.target: {name}: needs study.measure = {MEASURE_OF[name]}, which is not asked for"
         )
-    return _MEASURE[name]
+    return MEASURE_OF[name]
 
 
 def half_width(result, name):
@@ -169,8 +169,8 @@ def _events(result, name):
     names = _EVENTS.get(name)
     if names is None:
         return math.inf
-    if _MEASURE[name] != "training":
-        return result.tallies[_MEASURE[name]].sums[names[0]]
+    if MEASURE_OF[name] != "training":
+        return result.tallies[MEASURE_OF[name]].sums[names[0]]
     from .kernels.training_settings import COLUMNS
 
     rows = result.tallies["training"].rows

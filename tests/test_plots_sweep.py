@@ -234,3 +234,14 @@ def test_training_lines_mix_no_families(tmp_path):
     text = (tmp_path / "training.svg").read_text()
     for words in ("spare, exponential, golomb", "spare, exponential, partition", "band: 95 % interval"):
         assert words in text
+
+
+def test_the_title_counts_the_trials_of_what_is_shown(path):
+    points = [point(7, 3), point(7, 4), point(7, 5)]
+    tallies = everything(points, ["survival"], 0, 640) + everything(points, ["stacks"], 0, 10)
+    write(path, study(points, ["survival", "stacks"]), tallies)
+    found = store.view(path).points
+    title = sweep_figure(found, y="mean_stack", x="redundancy").axes[0].get_title(loc="left")
+    assert "10 trials a point" in title and "640" not in title
+    title = sweep_figure(found, y="endurable_failures", x="redundancy").axes[0].get_title(loc="left")
+    assert "640 trials a point" in title
