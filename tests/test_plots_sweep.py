@@ -236,7 +236,8 @@ def test_training_lines_mix_no_families(tmp_path):
         assert words in text
 
 
-def test_the_title_counts_the_trials_of_what_is_shown(path):
+def test_the_title_counts_the_trials_of_what_is_shown(tmp_path):
+    path = tmp_path / "out.h5"
     points = [point(7, 3), point(7, 4), point(7, 5)]
     tallies = everything(points, ["survival"], 0, 640) + everything(points, ["stacks"], 0, 10)
     write(path, study(points, ["survival", "stacks"]), tallies)
