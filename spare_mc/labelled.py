@@ -80,7 +80,7 @@ class Grid:
         return found
 
     def coordinates(self, table):
-        """Swept parameters: dimensions with their values, others along the dimensions; identities."""
+        """Swept parameters: dimensions with their values, others along those that they follow."""
         found = {}
         for key in table.parameters:
             column = table.column(key)
@@ -88,9 +88,19 @@ class Grid:
                 values = encode_parameter(self.values[key])[0]
                 found[self.names[key]] = (self.names[key], _decoded(values), _described(key))
             elif len({comparable(v) for v in column}) > 1:
-                values = _decoded(encode_parameter(column)[0])
-                found[self.names[key]] = (self.dims, self.array(values), _described(key))
+                values = self.array(_decoded(encode_parameter(column)[0]))
+                found[self.names[key]] = (*self._along(values), _described(key))
         return found
+
+    def _along(self, values):
+        """Dimensions that an array follows, and the array without those along which it does not change."""
+        dims = list(self.dims)
+        for at in reversed(range(len(dims))):
+            first = values.take([0], axis=at)
+            if len(dims) > 1 and (values == first).all():
+                values = first.squeeze(axis=at)
+                dims.pop(at)
+        return tuple(dims), values
 
 
 def _own(found):

@@ -385,7 +385,7 @@ def test_what_follows_from_an_axis_is_no_axis(path):
     write(path, study(points), everything(points, ["survival"]))
     found = spare_mc.open(path).to_xarray()
     assert found.endurable_failures.dims == ("groups", "redundancy", "statistic")
-    assert found.gpus_per_group.sel(groups=6).values.tolist() == [200, 200]
+    assert found.gpus_per_group.sel(groups=6).item() == 200
     np.testing.assert_allclose(found.allreduce_time.sel(groups=4), 0.04)
 
 
@@ -412,3 +412,19 @@ def test_a_missing_extra_is_told_in_one_line(grid, monkeypatch, module, what):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(UserError, match=rf"needs? {module}, which is not installed: pip install"):
         getattr(spare_mc.open(grid), what)()
+
+
+def test_a_parameter_that_follows_from_another_lies_along_it(tmp_path):
+    pytest.importorskip("xarray")
+    import spare_mc
+
+    asked = {
+        "cluster": {"groups": [10, 20], "gpus": 600},
+        "layout": {"kind": ["contiguous", "partition"], "redundancy": [2, 3]},
+        "sampling": {"trials": 10},
+    }
+    spare_mc.run(asked, tmp_path / "out.h5")
+    data = spare_mc.open(tmp_path / "out.h5").to_xarray(curves=False)
+    assert data.gpus_per_group.dims == ("groups",)
+    assert data.gpus_per_group.sel(groups=20).item() == 30
+    assert data.trials.dims == ("groups", "kind", "redundancy")
