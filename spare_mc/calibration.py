@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from . import backends
-from .schedule import WEIGHT
+from .schedule import rough_cost
 from .stopping import rules_of
 
 _POINTS = 8  # sampled of each measure, evenly over the order of their cost
@@ -43,24 +43,21 @@ def estimate(study, backend, workers, share=None):
     first = most = 0.0
     sampled = set()
     for measure, rule in rules.items():
-        order = sorted(study.points, key=lambda p: _rough(measure, p))
+        order = sorted(study.points, key=lambda p: rough_cost(measure, p))
         places = sorted({round(i * (len(order) - 1) / (_POINTS - 1)) for i in range(_POINTS)})
         ratios = []  # (place, seconds of a trial over its rough cost)
         for place in places:
             point = order[place]
-            ratios.append((place, _seconds_a_trial(chosen, measure, study, point) / _rough(measure, point)))
+            ratios.append(
+                (place, _seconds_a_trial(chosen, measure, study, point) / rough_cost(measure, point))
+            )
             sampled.add(point.id)
         for place, point in enumerate(order):
             ratio = min(ratios, key=lambda found: abs(found[0] - place))[1]
-            seconds = ratio * _rough(measure, point) * part / workers
+            seconds = ratio * rough_cost(measure, point) * part / workers
             goal = rule.first if rule.targets else rule.maximum
             first, most = first + seconds * goal, most + seconds * rule.maximum
     return Plan(rules, first, most, len(sampled))
-
-
-def _rough(measure, point):
-    layout = point.layout
-    return WEIGHT[measure] * layout.groups * (1.0 + 0.02 * layout.redundancy)
 
 
 def _seconds_a_trial(backend, measure, study, point):

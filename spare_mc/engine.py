@@ -35,7 +35,6 @@ class Progress:
     before: int
     total: int
     elapsed: float
-    point: int
     points: int
     points_done: int = 0
     open_ended: bool = False
@@ -153,16 +152,15 @@ class _Run:
                 self.kernel_seconds += seconds
             self.schedule.finished(pieces)
             if self.progress:
-                self.progress(self._progress(pieces[-1]))
+                self.progress(self._progress())
 
-    def _progress(self, piece):
+    def _progress(self):
         schedule = self.schedule
         return Progress(
             done=schedule.done,
             before=schedule.before,
             total=schedule.total,
             elapsed=time.monotonic() - self.started,
-            point=schedule.place(piece.point) + 1,
             points=len(self.study.points),
             points_done=schedule.points_done,
             open_ended=schedule.open_ended,
@@ -186,7 +184,7 @@ class _Run:
 
 def _is_death(error):
     """Whether an error of a future tells of its worker, not of its work."""
-    # Dask's and MPI's own errors are told by name: naming the classes would import the packages.
+    # Dask's own error is told by name: naming its class would import Dask.
     return (
         isinstance(error, (BrokenExecutor, CancelledError, ConnectionError))
         or type(error).__name__ == "KilledWorker"

@@ -16,12 +16,17 @@ from .tallies import merge_spans, missing_spans
 from .work import Piece
 
 # Rough cost of a trial against survival's, per key drawn.
-WEIGHT = {"survival": 1, "stacks": 15, "reordering": 200, "training": 5000}
+_WEIGHT = {"survival": 1, "stacks": 15, "reordering": 200, "training": 5000}
 
 
 _BY_SIGHT = (
     200  # points up to which every finished one is looked at for the widest interval; beyond, one a second
 )
+
+
+def rough_cost(measure, point):
+    """Rough cost of a trial (training: a run) of a point, in keys drawn by survival."""
+    return _WEIGHT[measure] * point.layout.groups * (1.0 + 0.02 * point.layout.redundancy)
 
 
 class _Unit:
@@ -64,6 +69,7 @@ class Schedule:
         self.open_ended = self._by_width or any(rule.targets for rule in self._rules.values())
         self._watch, self._next_watch = watch, 0.0
         self._widths = {}  # unit's place -> (relative half-width, estimate, point)
+        self._widest, self._next_widest = None, 0.0
         self._ready = []  # heap of (rank, place, unit)
         self._units = {}  # (point id, measure) -> unit
         self._left_at = [0] * len(study.points)
@@ -75,7 +81,7 @@ class Schedule:
             self._look(unit)
         missing = {unit: sum(b - a for a, b in unit.gaps) for unit in self._units.values()}
         self.done = self.before = self.total - sum(missing.values())
-        cost = sum(count * self._cost(unit) for unit, count in missing.items())
+        cost = sum(count * rough_cost(unit.rule.measure, unit.point) for unit, count in missing.items())
         # A fair share of what there is, at most what keeps a job short.
         self._budget = max(1.0, min(keys, cost / workers))
 
@@ -90,14 +96,6 @@ class Schedule:
                     low, high = rule.maximum * (at - 1) // of, rule.maximum * at // of
                     rule = stopping.Rule(measure, high, high, {})
                 yield _Unit(index, point, rule, low)
-
-    @staticmethod
-    def _cost(unit):
-        return WEIGHT[unit.rule.measure] * unit.point.layout.groups
-
-    def place(self, point):
-        """Index of a point in the study."""
-        return self._units[point.id, self._study.measures[0]].index
 
     # Looks
 
@@ -126,7 +124,7 @@ class Schedule:
             return max(end, rule.next_total(end - 1)) if end else rule.next_total(0)
         result = self._result(unit, tally)
         unit.width = self._width(unit, result)
-        if rule.enough(result):
+        if rule.targets and unit.width <= 1.0:
             unit.reason = stopping.TARGET
         elif end >= rule.maximum:
             unit.reason = stopping.MAXIMUM if rule.targets else stopping.TOTAL
@@ -166,7 +164,11 @@ class Schedule:
     @property
     def widest(self):
         """``(relative half-width, estimate, point)`` of the widest interval at the points' last looks, or None."""
-        return max(self._widths.values(), key=lambda found: found[0], default=None)
+        now = time.monotonic()
+        if now >= self._next_widest:  # asked for after every job, over all points seen
+            self._widest = max(self._widths.values(), key=lambda found: found[0], default=None)
+            self._next_widest = now + 0.2
+        return self._widest
 
     def stopped(self):
         """point id -> dict measure -> why no more is counted, once nothing more is handed out."""
@@ -189,8 +191,9 @@ class Schedule:
         while self._ready and left > self._budget / 8:
             unit = heapq.heappop(self._ready)[2]
             first, stop = unit.gaps.popleft()
-            count = min(stop - first, max(1, int(left / self._cost(unit))))
-            left -= count * self._cost(unit)
+            cost = rough_cost(unit.rule.measure, unit.point)
+            count = min(stop - first, max(1, int(left / cost)))
+            left -= count * cost
             unit.outstanding += count
             if first + count < stop:
                 unit.gaps.appendleft((first + count, stop))

@@ -78,10 +78,6 @@ class Rule:
         """Whether the rule looks at exactly so many trials."""
         return total == self.maximum or (total > 0 and self.next_total(total - 1) == total)
 
-    def enough(self, result):
-        """Whether every target is reached by what is counted at a point."""
-        return bool(self.targets) and all(half_width(result, name) <= t for name, t in self.targets.items())
-
 
 def rules_of(study):
     """measure -> Rule of a study. Raises UserError for a target that names nothing measured."""

@@ -49,6 +49,7 @@ def combinations(raw, sweep, label):
     if many > MAX_POINTS:
         sizes = " x ".join(str(len(values)) for _, values in axes if len(values) > 1)
         raise UserError(f"{label}: {many:,} points ({sizes}): at most {MAX_POINTS:,} in one study")
+    formulas = {}  # (key, text) -> _Formula: parsed once, worked out for every combination
     excluded = [_Formula(text, "sweep.exclude", label) for text in sweep.exclude or []]
     found = []
     for chosen in itertools.product(*(values for _, values in axes)):
@@ -56,7 +57,7 @@ def combinations(raw, sweep, label):
         for (keys, _), values in zip(axes, chosen, strict=True):
             for (section, name), value in zip(keys, values, strict=True):
                 combination[section][name] = value
-        _work_out(combination, label)
+        _work_out(combination, formulas, label)
         if not (excluded and _is_excluded(combination, excluded)):
             found.append(combination)
     if not found:
@@ -266,16 +267,18 @@ def _is_formula(value):
     return isinstance(value, str) and value.startswith("=")
 
 
-def _work_out(combination, label):
+def _work_out(combination, formulas, label):
     """Replace formulas by their values, those that others need first."""
     waiting = [(s, n) for s, values in combination.items() for n, v in values.items() if _is_formula(v)]
     while waiting:
         left = []
         for section, name in waiting:
             text = combination[section][name]
-            formula = _Formula(text[1:].strip(), f"{section}.{name}", label)
+            key = f"{section}.{name}"
+            if (key, text) not in formulas:
+                formulas[key, text] = _Formula(text[1:].strip(), key, label)
             try:
-                combination[section][name] = formula(_Names(combination))
+                combination[section][name] = formulas[key, text](_Names(combination))
             except _Waiting:
                 left.append((section, name))
         if len(left) == len(waiting):

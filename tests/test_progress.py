@@ -18,7 +18,7 @@ POINT = load({"cluster": {"groups": 40}, "layout": {"kind": "contiguous", "redun
 
 
 def at(done, elapsed, **others):
-    told = {"before": 0, "total": 1000, "point": 1, "points": 8, "points_done": 2, "widest": None} | others
+    told = {"before": 0, "total": 1000, "points": 8, "points_done": 2, "widest": None} | others
     return Progress(done=done, elapsed=elapsed, **told)
 
 

@@ -123,17 +123,6 @@ def test_trials_match_plain_python(layout):
     assert found.tolist() == expected
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=_name)
-def test_tied_keys_fail_in_the_order_of_their_groups(layout):
-    rng = np.random.default_rng(3)
-    keys = rng.integers(0, 5, (12, layout.groups)).astype(np.uint32)
-    keys[6:] += np.uint32(0xFFFFFFFB)  # the largest keys there are
-    rows = _rows(layout)
-    for row, found in zip(keys, stacks.capacity_of_keys(_plan(layout), keys), strict=True):
-        order = sorted(range(layout.groups), key=lambda group: (row[group], group))
-        assert found.tolist() == reference_stacks.capacity_in_order(rows, order, layout.redundancy)
-
-
 @pytest.mark.parametrize(
     "layout",
     [
