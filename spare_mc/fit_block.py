@@ -4,8 +4,6 @@ from .errors import UserError
 from .fit_warnings import duration
 from .fits import known_fit, study_laws
 
-UNIT_KINDS = ("node", "gpu", "group")
-
 
 def law_block(report, level=None, unit_is="node", law=None):
     """TOML to paste into a study, and its values.
