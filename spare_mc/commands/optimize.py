@@ -150,7 +150,11 @@ def _print_closed_forms(p):
         print(f"closed form, {told}: {period(theory.replication_failures_to_interruption(n, redundancy))}")
     else:
         shortcut, by_cost = theory.redundancy_shortcut(n), theory.best_redundancy(n, mtbf, save, restart)
-        print(f"the paper: r* = {shortcut} (shortcut), {by_cost} (least J); at the best setting's r ", end="")
+        print(
+            f"the paper: r* = {shortcut} (shortcut), {by_cost} (least J, exponential lifetimes); "
+            "at T_f = mu m of the best setting's r ",
+            end="",
+        )
         print(period(theory.mu(n, redundancy)))
 
 

@@ -108,7 +108,7 @@ _SECTIONS = {
         "young_period_s": ("s", "Young's sqrt(2 T_s E[T_wipe]), the save not included"),
         "exponential_period_s": ("s", "exact exponential optimum at E[T_wipe], the save not included"),
     },
-    "Best redundancy (least J = S_bar / A*, golomb layouts, at E[T_wipe])": {
+    "Best redundancy (least J = S_bar / A*, golomb layouts, at E[T_wipe] of exponential lifetimes)": {
         "cost": ("stacks", "J at this r"),
         "best_redundancy": ("", "r of least J"),
         "best_cost": ("stacks", "J at that r"),
