@@ -94,7 +94,8 @@ def main(arguments=None):
     gc.set_threshold(50_000)
     try:
         status = group.main(arguments, prog_name="spare-mc", standalone_mode=False) or 0
-        sys.stdout.flush()  # a closed pipe shows here, not at interpreter exit
+        if sys.stdout is not None:  # None where a daemon started us without one
+            sys.stdout.flush()  # a closed pipe shows here, not at interpreter exit
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
         status = 0

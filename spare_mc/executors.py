@@ -14,10 +14,11 @@ NAMES = ("threads", "processes", "mpi", "dask")
 
 def check_ranks(name):
     """UserError when several MPI ranks would each run the whole study: they were started without executor 'mpi'."""
-    ranks = [os.environ.get(key, "1") for key in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")]
-    if name != "mpi" and any(text.isdigit() and int(text) > 1 for text in ranks):
+    told = [os.environ.get(key, "1") for key in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")]
+    ranks = max(int(text) if text.isdecimal() else 1 for text in told)
+    if name != "mpi" and ranks > 1:
         raise UserError(
-            f"executor = {name!r}: this is one of {max(ranks, key=len)} MPI ranks, each would run the whole study; "
+            f"executor = {name!r}: this is one of {ranks} MPI ranks, each would run the whole study; "
             "give --executor mpi"
         )
 

@@ -224,9 +224,15 @@ def _checked_name(name, label):
     if name is None:
         return None
     told = repr(name if len(name) <= 40 else name[:37] + "...")
-    if not name.strip() or not name.isprintable() or "/" in name or name.startswith(".") or len(name) > 100:
+    if (
+        not name.strip()
+        or not name.isprintable()
+        or "/" in name
+        or name.startswith(".")
+        or len(name.encode()) > 200
+    ):
         raise UserError(
-            f"{label}: study.name = {told}: names the results file: 1 to 100 printable characters, no '/', no '.' first"
+            f"{label}: study.name = {told}: names the results file: 1 to 200 bytes, printable, no '/', no '.' first"
         )
     return name
 

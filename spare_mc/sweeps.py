@@ -186,7 +186,7 @@ class _Formula:
             ast.parse(
                 text, mode="eval"
             )  # one expression: the library would take the first of several, with a warning
-        except (SyntaxError, ValueError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             hint = "; write == to compare" if re.search(r"[^=!<>]=[^=]", text) else ""
             self._refuse(f"{getattr(error, 'msg', None) or error}{hint}")
         try:

@@ -232,7 +232,7 @@ def test_shards_of_different_totals_are_no_whole(tmp_path):
 
 
 def test_ranks_without_the_mpi_executor_are_refused(monkeypatch):
-    monkeypatch.setenv("PMI_SIZE", "4")
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "4")
     with pytest.raises(UserError, match="one of 4 MPI ranks.*--executor mpi"):
         executors.check_ranks("threads")
     executors.check_ranks("mpi")

@@ -148,6 +148,7 @@ def test_toml_and_python_and_flags_say_the_same(tmp_path):
         ({"layout": {"redundancy": "= groups +"}}, "cannot be worked out"),
         ({"layout": {"redundancy": "= groups = 2"}}, "write == to compare"),
         ({"sweep": {"exclude": "redundancy = 0"}}, "write == to compare"),
+        ({"layout": {"redundancy": "= " + "-" * 9000 + "3"}}, "cannot be worked out"),
         ({"sweep": {"exclude": "1; 2"}}, "cannot be worked out"),
         ({"layout": {"redundancy": "= groups / 0"}}, "cannot be worked out: .*zero"),
         ({"layout": {"redundancy": "= open('x')"}}, "cannot be worked out"),

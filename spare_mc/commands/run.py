@@ -121,9 +121,10 @@ def _run(study, output, backend, pool, workers, executor, shard, quiet, dry_run,
     path = output or default_path(asked, shard)
     who = f"{workers} {executor}" if executor in ("threads", "processes") else f"{workers} {executor} workers"
     if dry_run:
-        if os.path.exists(path):
-            from spare_mc import store
+        from spare_mc import store, store_files
 
+        store_files.target_of(path)
+        if os.path.exists(path):
             store.check_study(path, asked)
         return report.print_plan(asked, path, chosen.name, who, workers, shard, as_json)
     with reporter(quiet or as_json, chosen.name == "numba") as progress, _telling_where(path):
