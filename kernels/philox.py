@@ -23,6 +23,13 @@ PURPOSE_PATTERN = 0  # 32-bit failure-order keys; group g's is word g & 3 of ele
 PURPOSE_CLOCK = 1  # failure clocks of training runs: element group, repetition renewal
 PURPOSE_JITTER = 2  # compute jitter of training runs
 PURPOSE_LAYOUT = 3  # random layouts
+# Failure streams (docs/failures.md), by the numbers of a stream's plan
+PURPOSE_EVENT = 4  # the k-th unit of a source to fail, when and which: element source, repetition k from 0
+PURPOSE_UNIT = 5  # later intervals of a unit: element entity (through all pools), repetition renewal from 0
+PURPOSE_REPLAY = 6  # where a pass through a log starts: element replay, repetition pass
+PURPOSE_DEAL = (
+    7  # which entity a log's unit is in a pass: element replay << 24 | units met before, repetition pass
+)
 
 _M0 = np.uint64(0xD2511F53)
 _M1 = np.uint64(0xCD9E8D57)

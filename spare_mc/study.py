@@ -41,6 +41,17 @@ class Point:
         text = json.dumps(self.parameters, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
+    @cached_property
+    def stream(self):
+        """The failure stream (kernels.stream_plan.Plan), or None where groups are identical and independent."""
+        from .failure_streams import stream_plan_of
+
+        return stream_plan_of(self.parameters, self.layout)
+
+    def __getstate__(self):
+        """What a worker elsewhere is sent: a stream is prepared where it is drawn."""
+        return {name: value for name, value in self.__dict__.items() if name != "stream"}
+
 
 @dataclass
 class Study:
