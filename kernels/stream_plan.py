@@ -97,26 +97,39 @@ class Plan(NamedTuple):
     reach: np.ndarray  # uint8[GROUPS], 1 where some replay hits the group sooner or later
 
 
+# Memory.reg: entries of the heap, halves of key and trial, last moment of interest, whether units are renewed, passes
+# through logs so far (over all trials), draws made in the last trial, entities hit in it
+HEAP, KEY_0, KEY_1, TRIAL_0, TRIAL_1, HORIZON, RENEW, PASSES, DRAWS, HITS, REGISTERS = range(11)
+# columns of Memory.logs: the pass, the place of the next failure in the log, what is added to its time, the end of a
+# block, whether it has gone round the window's end, units met in this pass, cards dealt of the deck, the number of the
+# pass through all trials
+PASS, AT, SHIFT, END, WRAPPED, MET, CARDS, EPOCH, LOG_COLUMNS = range(9)
+# columns of Memory.deck: the card at this place of the shuffled pool, less the place (0: not moved); the place that it
+# was exchanged with; of the entity of this number: its source, once it has failed; its intervals after the first
+CARD, EXCHANGED, SOURCE_OF, RENEWALS, CARD_COLUMNS = range(5)
+
+NEVER = 2**62
+LONGEST = 2**60  # us: a drawn interval is cut here, and patterns are not followed beyond it
+
+
 class Memory(NamedTuple):
     """What one thread writes while it draws a stream; between two trials as new. Most of it is never touched."""
 
-    heap_time: np.ndarray  # int64[SOURCES + REPLAYS + UNITS]: next failures [us] ...
-    heap_id: np.ndarray  # int64[...]: ... of a source, of a replay, then of an entity that has failed before
+    reg: np.ndarray  # int64[REGISTERS]
+    heap: (
+        np.ndarray
+    )  # int64[..., 2]: time [us], and whose: a source, a replay, then an entity that has failed
     failed: np.ndarray  # int64[SOURCES], units that have failed
-    hazard: np.ndarray  # float64[SOURCES], cumulated hazard at the last failure
-    reached: np.ndarray  # int64[SOURCES], time of it [us]
-    source_of: np.ndarray  # int32[ENTITIES], source of an entity that has failed
-    renewals: np.ndarray  # int32[ENTITIES], intervals drawn after the first
+    reached: np.ndarray  # int64[SOURCES], when the last of them did [us]
+    hazard: (
+        np.ndarray
+    )  # float64[SOURCES, 2]: cumulated hazard at the next failure, uniform that deals its entity
     dealt: np.ndarray  # int64[POOLS], entities dealt to units
-    deck: np.ndarray  # int32[ENTITIES], a pool's shuffled entities less their place (0: not moved)
-    moved: np.ndarray  # int32[ENTITIES], places of the deck exchanged with
-    replay_state: np.ndarray  # int64[REPLAYS, 8]
-    replay_map: np.ndarray  # int32[...], the entity that a log's unit is in this pass
-    replay_pass: np.ndarray  # int64[...], the pass (numbered through all trials) for which that holds
-    replay_deck: np.ndarray  # int32[...], as deck, one a replay
-    replay_moved: np.ndarray  # int32[...]
-    passes: np.ndarray  # int64[1], passes so far, over all trials
-    out: np.ndarray  # uint8[GROUPS], groups lost so far: for patterns
+    deck: np.ndarray  # int32[ENTITIES, CARD_COLUMNS], what is known of an entity, in one cache line
+    logs: np.ndarray  # int64[REPLAYS, LOG_COLUMNS]
+    map_entity: np.ndarray  # int32[...], the entity that a log's unit is ...
+    map_epoch: np.ndarray  # int64[...], ... in the pass of this number
+    log_deck: np.ndarray  # int32[..., 2], as deck, one a replay
 
 
 def plan(groups, pools, sources, replays=()):
@@ -168,28 +181,21 @@ def memory(plan):
     """What one thread needs to draw the stream of a :class:`Plan`: a :class:`Memory`, for any number of trials."""
     n = plan.numbers
     entities, sources, replays = int(n[ENTITIES]), int(n[SOURCES]), int(n[REPLAYS])
-    fronts = sources + replays + int(n[UNITS])
     maps = int(plan.replays[:, LOG_UNITS].sum())
     cards = int(sum(plan.pools[p + 1] - plan.pools[p] for p in plan.replays[:, REPLAY_POOL]))
-    # zeros and empty arrays of such a size are pages that the system hands out when they are first written
+    # large zeros and empty arrays are pages that the system hands out when they are first written
     return Memory(
-        np.empty(fronts, np.int64),
-        np.empty(fronts, np.int64),
+        np.zeros(REGISTERS, np.int64),
+        np.empty((sources + replays + int(n[UNITS]), 2), np.int64),
         np.zeros(sources, np.int64),
-        np.zeros(sources, np.float64),
         np.zeros(sources, np.int64),
-        np.empty(entities, np.int32),
-        np.zeros(entities, np.int32),
+        np.zeros((sources, 2), np.float64),
         np.zeros(int(n[POOLS]), np.int64),
-        np.zeros(entities, np.int32),
-        np.empty(entities, np.int32),
-        np.zeros((replays, 8), np.int64),
+        np.zeros((entities, CARD_COLUMNS), np.int32),
+        np.zeros((replays, LOG_COLUMNS), np.int64),
         np.empty(maps, np.int32),
         np.zeros(maps, np.int64),
-        np.zeros(cards, np.int32),
-        np.empty(cards, np.int32),
-        np.zeros(1, np.int64),
-        np.zeros(int(n[GROUPS]), np.uint8),
+        np.zeros((cards, SOURCE_OF), np.int32),
     )
 
 
