@@ -209,28 +209,15 @@ def interruption_times(groups, failures, parameters):
     ----------
     groups : N
     failures : int64[n], endured failures K, each below N
-    parameters : mapping with failures.system_mtbf [s], failures.law (exponential if absent), failures.shape
+    parameters : resolved parameters; those of [failures] are read
 
     Returns
     -------
-    float64[n] in seconds; None where the parameters name no MTBF, or a law without closed form.
+    float64[n] in seconds; None where the parameters name no MTBF, or groups are not identical and independent.
     """
-    mtbf = parameters.get("failures.system_mtbf")
-    if mtbf is None:
-        return None
-    law = parameters.get("failures.law", "exponential")
-    mean = float(mtbf) * groups
-    if law == "exponential":
-        # sum over k = 0..K of m N/(N-k): memoryless, the next of N-k alive groups fails after mean/(N-k)
-        upto = np.cumsum(1.0 / np.arange(groups, 0, -1, dtype=np.float64))
-        return mean * upto[failures]
-    if law == "weibull":
-        from .order_times import weibull_order_means
+    from .failure_model import order_times
 
-        return weibull_order_means(
-            groups, np.asarray(failures) + 1, float(parameters["failures.shape"]), mean
-        )
-    return None
+    return order_times(groups, np.asarray(failures) + 1, {"cluster.groups": groups, **parameters})
 
 
 def _alive(histogram):

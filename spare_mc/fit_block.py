@@ -1,7 +1,7 @@
 """The [failures] block of a study that a fit gives."""
 
+from .durations import duration
 from .errors import UserError
-from .fit_warnings import duration
 from .fits import known_fit, study_laws
 
 

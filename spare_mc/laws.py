@@ -1,9 +1,13 @@
 """Failure laws, always stated by their mean, and conversion of an MTBF between GPU, node, group and system.
 
 A mean time between failures is converted by count: n units that each fail once in t seconds fail, together,
-once in t / n seconds. For exponential lifetimes that is also the mean time to the first failure. For Weibull
-lifetimes of shape s it holds for a superposition of long-running clocks, while the first failure among n *fresh*
-units comes after t * n**(-1/s) on average (``Weibull.minimum``). Say which of the two a model means.
+once in t / n seconds. For exponential lifetimes that is also the mean time to the first failure. For other laws it
+holds for a superposition of long-running clocks, while the first failure among n *fresh* units comes when their
+cumulated hazards add up: for Weibull lifetimes after t * n**(-1/s) on average (``Weibull.minimum``). Say which of
+the two a model means.
+
+A law knows its cumulated hazard H(t) = -ln Pr[lifetime > t] and the time at which H reaches a value. The first of n
+fresh units fails when H reaches E/n, E exponential of mean 1: exact for every law (Renyi 1953).
 """
 
 import math
@@ -14,13 +18,43 @@ import numpy as np
 from .arguments import positive, whole
 from .errors import UserError
 
-LAWS = ("exponential", "weibull")
+LAWS = ("exponential", "weibull", "lognormal", "gamma", "piecewise", "bathtub", "empirical")
 LEVELS = ("gpu", "node", "group", "system")
 _LEAST_SHAPE = 0.01  # below, Gamma(1 + 1/shape) nears the end of the doubles
+LARGEST_SIGMA = 10.0  # of a lognormal: its mean is then e^50 times its median
+
+
+class Law:
+    """Base of the laws: what follows from ``mean``, ``cumulated_hazard`` and ``at_hazard``."""
+
+    name = ""
+    keys = ()  # keys of a study's [failures] that state it besides its mean
+    optional_keys = ()  # those of them that may be left out
+    smooth = True  # whether the time as a function of the hazard has no kinks or steps
+
+    def survival(self, time):
+        """Pr[lifetime > time]; time in seconds, float or array, 1 where negative."""
+        return np.exp(-self.cumulated_hazard(time))
+
+    def quantile(self, probability):
+        """Time [s] by which this share has failed; float or array in [0, 1]."""
+        return self.at_hazard(_hazard(probability))
+
+    def faster(self, rate):
+        """The law of a unit that fails ``rate`` times as often: its mean is divided; ages that a law states stay."""
+        import dataclasses
+
+        return dataclasses.replace(self, mean=self.mean / rate)
+
+    def kernel(self):
+        """The law as failure streams draw from it, a ``kernels.stream_plan.Law`` (microseconds)."""
+        from .law_tables import kernel_law
+
+        return kernel_law(self)
 
 
 @dataclass(frozen=True)
-class Exponential:
+class Exponential(Law):
     """Exponential lifetimes of the given mean [s]."""
 
     mean: float
@@ -40,13 +74,13 @@ class Exponential:
         """Time [s] by which all but 1/e have failed; equal to the mean."""
         return self.mean
 
-    def survival(self, time):
-        """Pr[lifetime > time] = exp(-time/mean); time in seconds, float or array, 1 where negative."""
-        return np.exp(-np.maximum(time, 0.0) / self.mean)
+    def cumulated_hazard(self, time):
+        """H(t) = t / mean; time in seconds, float or array, 0 where negative."""
+        return np.maximum(time, 0.0) / self.mean
 
-    def quantile(self, probability):
-        """Time [s] by which this share has failed; float or array in [0, 1]."""
-        return self.mean * _hazard(probability)
+    def at_hazard(self, hazard):
+        """Time [s] at which the cumulated hazard reaches this value; float or array from 0."""
+        return self.mean * hazard
 
     def minimum(self, count):
         """The law of the first failure among ``count`` independent units, an Exponential of mean / count."""
@@ -54,13 +88,13 @@ class Exponential:
 
 
 @dataclass(frozen=True)
-class Weibull:
+class Weibull(Law):
     """Weibull lifetimes of the given mean [s] and shape; below shape 1 the hazard falls with age."""
 
     mean: float
     shape: float
 
-    name = "weibull"
+    name, keys = "weibull", ("shape",)
 
     def __post_init__(self):
         object.__setattr__(self, "mean", positive("mean", self.mean))
@@ -76,30 +110,150 @@ class Weibull:
         """Time [s] by which all but 1/e have failed: mean / Gamma(1 + 1/shape)."""
         return self.mean / math.gamma(1.0 + 1.0 / self.shape)
 
-    def survival(self, time):
-        """Pr[lifetime > time] = exp(-(time/scale)**shape); seconds, float or array, 1 where negative."""
-        return np.exp(-((np.maximum(time, 0.0) / self.scale) ** self.shape))
+    def cumulated_hazard(self, time):
+        """H(t) = (t/scale)**shape; time in seconds, float or array, 0 where negative."""
+        return (np.maximum(time, 0.0) / self.scale) ** self.shape
 
-    def quantile(self, probability):
-        """Time [s] by which this share has failed; float or array in [0, 1]."""
-        return self.scale * _hazard(probability) ** (1.0 / self.shape)
+    def at_hazard(self, hazard):
+        """Time [s] at which the cumulated hazard reaches this value; float or array from 0."""
+        return self.scale * hazard ** (1.0 / self.shape)
 
     def minimum(self, count):
         """The law of the first failure among ``count`` *fresh* units: mean * count**(-1/shape), same shape."""
         return Weibull(self.mean * whole("count", count, 1) ** (-1.0 / self.shape), self.shape)
 
 
-def law(name, mean, shape=None):
-    """The law called ``name``, one of ``LAWS``, of this mean [s]; only the Weibull law takes a shape, and must."""
-    if name == "exponential":
-        if shape is not None:
-            raise UserError(f"shape = {shape!r}: only law 'weibull' has a shape")
-        return Exponential(mean)
-    if name == "weibull":
-        if shape is None:
-            raise UserError("shape is missing: law 'weibull' needs it, e.g. 0.78")
-        return Weibull(mean, shape)
-    raise UserError(f"law = {name!r}: must be one of {', '.join(LAWS)}")
+@dataclass(frozen=True)
+class Lognormal(Law):
+    """Lifetimes whose logarithm is normal with deviation ``shape`` (sigma), of the given mean [s]."""
+
+    mean: float
+    shape: float
+
+    name, keys = "lognormal", ("shape",)
+
+    def __post_init__(self):
+        object.__setattr__(self, "mean", positive("mean", self.mean))
+        if not _shape(self.shape) <= LARGEST_SIGMA:
+            raise UserError(f"shape = {self.shape!r}: a lognormal's sigma is at most {LARGEST_SIGMA:g}")
+        object.__setattr__(self, "shape", float(self.shape))
+
+    @classmethod
+    def from_scale(cls, scale, shape):
+        """The law of this median [s] and sigma."""
+        law = cls(1.0, shape)
+        return cls(positive("scale", scale) / law.scale, law.shape)
+
+    @property
+    def scale(self):
+        """The median [s]: mean * exp(-sigma**2 / 2)."""
+        return self.mean * math.exp(-0.5 * self.shape**2)
+
+    def cumulated_hazard(self, time):
+        """H(t) = -ln Phi(-ln(t/median)/sigma); time in seconds, float or array, 0 where not positive."""
+        from scipy.special import log_ndtr
+
+        with np.errstate(divide="ignore"):
+            return -log_ndtr(-np.log(np.maximum(time, 0.0) / self.scale) / self.shape)
+
+    def at_hazard(self, hazard):
+        """Time [s] at which the cumulated hazard reaches this value; float or array from 0."""
+        from scipy.special import ndtri, ndtri_exp
+
+        hazard = np.asarray(hazard, np.float64)
+        with np.errstate(
+            divide="ignore"
+        ):  # beyond 1/2 by the survivors' logarithm: their share itself is 0 at 745
+            z = np.where(hazard < 0.7, ndtri(-np.expm1(-hazard)), -ndtri_exp(-hazard))
+        return _plain(self.scale * np.exp(self.shape * z))
+
+
+@dataclass(frozen=True)
+class Gamma(Law):
+    """Gamma lifetimes of the given mean [s] and shape; shape 1 is the exponential."""
+
+    mean: float
+    shape: float
+
+    name, keys = "gamma", ("shape",)
+
+    def __post_init__(self):
+        object.__setattr__(self, "mean", positive("mean", self.mean))
+        object.__setattr__(self, "shape", _shape(self.shape))
+
+    @classmethod
+    def from_scale(cls, scale, shape):
+        """The law of this scale [s] and shape; its mean is scale * shape."""
+        return cls(positive("scale", scale) * _shape(shape), shape)
+
+    @property
+    def scale(self):
+        """mean / shape [s]."""
+        return self.mean / self.shape
+
+    def cumulated_hazard(self, time):
+        """H(t) = -ln Q(shape, t/scale), Q the upper incomplete gamma function; 0 where negative."""
+        from scipy.special import gammainc, gammaincc
+
+        x = np.maximum(time, 0.0) / self.scale
+        with np.errstate(divide="ignore"):
+            return np.where(
+                x < self.shape, -np.log1p(-gammainc(self.shape, x)), -np.log(gammaincc(self.shape, x))
+            )
+
+    def at_hazard(self, hazard):
+        """Time [s] at which the cumulated hazard reaches this value; float or array from 0."""
+        from scipy.special import gammainccinv, gammaincinv, gammaln
+
+        hazard = np.asarray(hazard, np.float64)
+        failed = -np.expm1(-hazard)
+        with np.errstate(divide="ignore"):
+            # P(a, x) = x**a / Gamma(a + 1) (1 + O(x)): where the library's inverse would underflow
+            early = np.exp((np.log(failed) + gammaln(self.shape + 1.0)) / self.shape)
+        x = np.where(hazard < 0.7, gammaincinv(self.shape, failed), gammainccinv(self.shape, np.exp(-hazard)))
+        return _plain(self.scale * np.where(early < 1e-12, early, x))
+
+
+def law(name, mean, shape=None, **more):
+    """The law called ``name``, one of ``LAWS``, of this mean [s].
+
+    shape : of weibull and gamma; a lognormal's sigma
+    more : ages, rates (piecewise), early_rate, early_age, wear_age (bathtub), gaps (empirical); see ``laws_hazard``
+
+    UserError where something is missing, out of range, or not the law's own.
+    """
+    given = {key: value for key, value in {"shape": shape, **more}.items() if value is not None}
+    kind = _kinds().get(name)
+    if kind is None:
+        raise UserError(f"law = {name!r}: must be one of {', '.join(LAWS)}")
+    for key, value in given.items():
+        if key not in kind.keys:
+            owners = [f"'{other.name}'" for other in _kinds().values() if key in other.keys]
+            verb = "has" if len(owners) == 1 else "have"
+            told = f"only law {' and '.join(owners)} {verb} {_ARTICLES.get(key, key)}"
+            raise UserError(f"{key} = {value!r}: {told}")
+    for key in kind.keys:
+        if key not in given and key not in kind.optional_keys:
+            raise UserError(f"{key} is missing: law {name!r} needs it, e.g. {_EXAMPLES[key]}")
+    return kind(mean, **given)
+
+
+_ARTICLES = {"shape": "a shape"}
+_EXAMPLES = {
+    "shape": "0.78",
+    "ages": '["1 day", "30 days"]',
+    "rates": "[5, 1, 2]",
+    "early_rate": "5",
+    "early_age": '"3 days"',
+    "gaps": '"gaps.txt"',
+}
+
+
+def _kinds():
+    from .laws_hazard import Bathtub, Empirical, Piecewise
+
+    kinds = (Exponential, Weibull, Lognormal, Gamma, Piecewise, Bathtub, Empirical)
+    return {kind.name: kind for kind in kinds}
 
 
 def convert_mtbf(mtbf, source, target, groups=None, gpus_per_group=None, gpus_per_node=None):
@@ -146,6 +300,11 @@ def _shape(value):
     if shape < _LEAST_SHAPE:
         raise UserError(f"shape = {value!r}: must be at least {_LEAST_SHAPE}")
     return shape
+
+
+def _plain(values):
+    """A float for a number, the array for an array."""
+    return values if np.ndim(values) else float(values)
 
 
 def _hazard(probability):

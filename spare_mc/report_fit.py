@@ -5,7 +5,8 @@ from datetime import datetime, timezone
 from rich.markup import escape
 
 from .commands.common import print_whole
-from .fit_warnings import chance, duration
+from .durations import duration
+from .fit_warnings import chance
 from .trace_exposure import most_down
 
 _UNITS = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))

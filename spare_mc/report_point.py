@@ -2,6 +2,7 @@
 
 from rich.table import Table
 
+from . import failure_report
 from .commands.common import interval, number
 from .estimates import NAMES, UNITS
 from .results import PointResult
@@ -22,7 +23,7 @@ def title(result: PointResult):
 
 def beside(result):
     """Exact values and closed forms to print beside estimates: name -> (exact or None, closed form or None)."""
-    from . import exact, theory
+    from . import exact, failure_model, theory
 
     p = result.parameters
     groups, redundancy = int(p["cluster.groups"]), int(p["layout.redundancy"])
@@ -38,9 +39,8 @@ def beside(result):
         "mean_stack": (None, theory.mean_least_stack_bound(groups, redundancy)),
     }
     if "failures.system_mtbf" in p:
-        mtbf, law, shape = p["failures.system_mtbf"], p["failures.law"], p.get("failures.shape")
-        until = None if curve is None else theory.time_to_wipeout(curve, mtbf, law, shape)
-        values["time_to_interruption_s"] = (until, mu * mtbf)
+        until = None if curve is None else failure_model.time_to_wipeout(curve, p)
+        values["time_to_interruption_s"] = (until, mu * p["failures.system_mtbf"])
     return values
 
 
@@ -99,6 +99,7 @@ def remarks(result):
     if result.stopped not in ("", TOTAL):
         yield f"stopped: {result.stopped}"
     p = result.parameters
+    yield from failure_report.lines(p)
     if "training.shard_size" in p:
         size = p["layout.redundancy"] * p["training.shard_size"]
         each = (

@@ -30,27 +30,32 @@ class Point:
     """One point of a study: a cluster, a layout, a failure law.
 
     ``parameters`` are resolved (seconds as numbers, offsets expanded, the layout hashed) and keyed by dotted name;
-    ``id`` is the SHA-256 of their canonical JSON, without seed, measure, trials, backend or workers.
+    ``id`` is the SHA-256 of their canonical JSON, without seed, measure, trials, backend or workers. ``inputs`` are
+    arrays that the parameters hold by their hash only: tables of hosts, placements, logs (``failure_streams``).
     """
 
     parameters: dict
     layout: Layout = field(repr=False, compare=False)
+    inputs: dict = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def id(self):
         text = json.dumps(self.parameters, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    @cached_property
+    @property
     def stream(self):
         """The failure stream (kernels.stream_plan.Plan), or None where groups are identical and independent."""
         from .failure_streams import stream_plan_of
 
-        return stream_plan_of(self.parameters, self.layout)
+        return stream_plan_of(self.parameters, self.inputs)
 
-    def __getstate__(self):
-        """What a worker elsewhere is sent: a stream is prepared where it is drawn."""
-        return {name: value for name, value in self.__dict__.items() if name != "stream"}
+    @property
+    def training_stream(self):
+        """The failure stream of training runs, which also need one for clocks below the groups; or None."""
+        from .failure_streams import stream_plan_of
+
+        return stream_plan_of(self.parameters, self.inputs, training=True)
 
 
 @dataclass
@@ -298,13 +303,14 @@ def _point(values, label, measures, swept):
 
 
 def _point_of(layout, cluster, values, label, measures, training):
-    failures = _failures(values, cluster, label)
-    parameters = {**_cluster(cluster, label), **layout_parameters(layout), **failures}
+    known = _cluster(cluster, label)
+    failures, inputs = _failures(values, cluster, known.get("cluster.gpus_per_group"), label)
+    parameters = {**known, **layout_parameters(layout), **failures}
     if "training" in measures:  # elsewhere the keys change nothing, the identity included
         from .training_setup import resolved
 
-        parameters |= resolved(training, layout.groups, layout.redundancy, failures, label)
-    return Point(parameters, layout)
+        parameters |= resolved(training, layout.groups, layout.redundancy, parameters, label)
+    return Point(parameters, layout, inputs)
 
 
 def _cluster(cluster, label):
@@ -351,34 +357,35 @@ def layout_of(parameters):
     return layout
 
 
-def _failures(values, cluster, label):
-    if not values["failures"]:
-        return {}
-    from .laws import convert_mtbf
+def _failures(values, cluster, per_group, label):
+    """``(parameters, inputs)`` of the sections that say what fails: [failures], [domains], [replay]."""
+    if not any(values.get(section) for section in ("failures", "domains", "replay")):
+        return {}, {}
+    from . import domains, failure_model, replays
 
-    failures = validated("failures", values["failures"], label)
-    given = {u: getattr(failures, f"{u}_mtbf") for u in ("system", "group", "node", "gpu")}
-    given = {unit: value for unit, value in given.items() if value is not None}
-    if len(given) != 1:
-        named = ", ".join(f"failures.{u}_mtbf" for u in given) or "none"
+    found, inputs = {}, {}
+    replay = validated("replay", values.get("replay", {}), label)
+    shared = validated("domains", values.get("domains", {}), label)
+    if replay.log is not None:
+        for section in ("failures", "domains"):
+            for name in values.get(section, {}):
+                if section == "failures" or not name.startswith(("placement", "stride")):
+                    raise UserError(
+                        f"{label}: {section}.{name}: replay.log drives the failures; leave one of them out"
+                    )
+    elif values.get("failures"):
+        failures = validated("failures", values["failures"], label)
+        found |= failure_model.resolved(failures, cluster, per_group, label)
+    placed = replay.log is not None and replay.unit_is != "group"
+    more, arrays = domains.resolved(shared, cluster, per_group, label, placed)
+    found, inputs = found | more, inputs | arrays
+    more, arrays = replays.resolved(replay, cluster.groups, per_group, cluster.gpus_per_node, label)
+    found, inputs = found | more, inputs | arrays
+    if found.get("failures.clock_level") == "system" and not failure_model.identical(found):
         raise UserError(
-            f"{label}: give one of failures.system_mtbf, group_mtbf, node_mtbf, gpu_mtbf; given: {named}"
+            f"{label}: failures.clock_level = 'system': one clock of the whole system goes with no [domains]"
         )
-    if failures.law == "weibull" and failures.shape is None:
-        raise UserError(f"{label}: failures.shape is missing: law 'weibull' needs it, e.g. 0.78")
-    if failures.law != "weibull" and failures.shape is not None:
-        raise UserError(f"{label}: failures.shape = {failures.shape}: only law 'weibull' has a shape")
-    resolved = {"failures.law": failures.law}
-    if failures.shape is not None:
-        resolved["failures.shape"] = failures.shape
-    (unit, value), gpus = next(iter(given.items())), _cluster(cluster, label).get("cluster.gpus_per_group")
-    if unit in ("node", "gpu") and gpus is None:
-        raise UserError(
-            f"{label}: failures.{unit}_mtbf = {value}: needs cluster.gpus or cluster.gpus_per_group"
-        )
-    sizes = {"groups": cluster.groups, "gpus_per_group": gpus, "gpus_per_node": cluster.gpus_per_node}
-    resolved["failures.system_mtbf"] = float(convert_mtbf(value, unit, "system", **sizes))
-    return resolved
+    return found, inputs
 
 
 def _default_name(points):

@@ -4,7 +4,7 @@ A study is TOML with the sections below. ``spare-mc run`` makes a flag of every 
 and an unknown key is refused with the nearest known one.
 """
 
-from typing import Literal
+from typing import Literal, get_origin
 
 from msgspec import field
 
@@ -13,6 +13,7 @@ from .layouts import KINDS
 from .rules import CHOICES
 from .sections import Refused, Section, key, keys_of, made, optional
 from .spellings import Seconds, Seed
+from .study_failures import Domains, Failures, ReplaySection
 from .tallies import MEASURES
 
 
@@ -50,21 +51,6 @@ class LayoutSection(Section):
         str, "custom layout: host table (.csv, .txt, .npy), row g = group g's stack", flags=["--layout-file"]
     ) = None
     seed: key(Seed, "seed of a random layout", ge=0, flags=["--layout-seed"]) = 0
-
-
-class Failures(Section):
-    """[failures]: how long the groups last."""
-
-    law: key(Literal["exponential", "weibull"], "law of the lifetimes: exponential or weibull") = (
-        "exponential"
-    )
-    shape: optional(float, "Weibull shape; below 1 the hazard falls with age", gt=0) = None
-    system_mtbf: optional(
-        Seconds, "mean time between failures of the full-strength system, seconds", gt=0
-    ) = None
-    group_mtbf: optional(Seconds, "mean lifetime of a group, seconds", gt=0) = None
-    node_mtbf: optional(Seconds, "mean lifetime of a node, seconds", gt=0) = None
-    gpu_mtbf: optional(Seconds, "mean lifetime of a GPU, seconds", gt=0) = None
 
 
 def _rule(rule):
@@ -207,12 +193,21 @@ SECTIONS = {
     "cluster": Cluster,
     "layout": LayoutSection,
     "failures": Failures,
+    "domains": Domains,
+    "replay": ReplaySection,
     "training": Training,
     "sampling": Sampling,
     "sweep": Sweep,
 }
 KEYS = {name: keys_of(section) for name, section in SECTIONS.items()}
-SWEPT = ("cluster", "layout", "failures", "training")  # sections in which a list sweeps the value
+SWEPT = (
+    "cluster",
+    "layout",
+    "failures",
+    "domains",
+    "replay",
+    "training",
+)  # sections in which a list sweeps the value
 
 
 def keys():
@@ -226,6 +221,12 @@ def number_kind(dotted):
     """ "count", "seconds" or "number" of a key that holds one number; None of any other."""
     section, name = dotted.split(".")
     return {int: "count", Seed: "count", Seconds: "seconds", float: "number"}.get(KEYS[section][name].type)
+
+
+def is_list(dotted):
+    """Whether a key's value is itself a list; a list of lists then sweeps it."""
+    section, name = dotted.split(".")
+    return get_origin(KEYS[section][name].type) is list
 
 
 def number_of(dotted, value):

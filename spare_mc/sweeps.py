@@ -10,7 +10,7 @@ import math
 import re
 
 from .errors import UserError, nearest
-from .study_model import KEYS, SWEPT, number_kind, number_of
+from .study_model import KEYS, SWEPT, is_list, number_kind, number_of
 
 _RANGE = re.compile(
     r"\s*(?P<low>[^=]+?)\s*\.\.\s*(?P<high>.+?)(?:\s+(?P<how>by|linear|log)\s+(?P<many>\S+))?\s*$"
@@ -70,7 +70,7 @@ def _axes(raw, label):
     for section in SWEPT:
         for name, value in raw.get(section, {}).items():
             dotted = f"{section}.{name}"
-            if dotted == "layout.offsets":
+            if name in KEYS[section] and is_list(dotted):
                 values = (
                     value if value and isinstance(value, list) and isinstance(value[0], list) else [value]
                 )

@@ -197,24 +197,21 @@ def time_to_wipeout(survival, system_mtbf, law="exponential", shape=None):
     ----------
     survival : float64[N+1], P(k) = Pr[K_w > k] with P(0) = 1 and P(N) = 0 (``spare_mc.exact``, or sampled)
     system_mtbf : m [s]; a group's mean lifetime is N m
-    law, shape : of group lifetimes, see ``spare_mc.laws.law``
+    law, shape : of group lifetimes, see ``spare_mc.laws.law``; ``failure_model.time_to_wipeout`` takes a study's
 
-    Exponential: sum over k of P(k) m N/(N - k). Others: sum over k of Pr[K_w = k] E[k-th smallest of N lifetimes].
+    Sum over k of Pr[K_w = k] E[k-th smallest of N lifetimes]; for exponentials that is the sum of P(k) m N/(N - k).
     """
     from .laws import law as make
+    from .order_times import order_means
 
     survival = _curve(survival)
     groups = survival.shape[0] - 1
     lifetime = make(law, positive("system_mtbf", system_mtbf) * groups, shape)
-    if lifetime.name == "exponential":
-        return float(np.sum(survival[:-1] * (lifetime.mean / np.arange(groups, 0, -1))))
-    from .order_times import weibull_order_means
-
     ends = survival[:-1] - survival[1:]
     likely = np.flatnonzero(
         ends > 1e-18
     )  # all the others together weigh below 1e-12 of the mean at N = 600,000
-    return float(ends[likely] @ weibull_order_means(groups, likely + 1, lifetime.shape, lifetime.mean))
+    return float(ends[likely] @ order_means(groups, likely + 1, lifetime))
 
 
 def independent_time_to_wipeout(groups, redundancy, system_mtbf):

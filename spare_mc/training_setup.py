@@ -16,7 +16,7 @@ def resolved(section, groups, redundancy, failures, label):
 
     section : Training model; failures : resolved ``failures.*`` parameters
     """
-    if not failures:
+    if not any(key.startswith(("failures.", "domains.", "replay.")) for key in failures):
         raise UserError(
             f"{label}: failures.system_mtbf (--system-mtbf) is missing: a training run needs failures"
         )
@@ -101,13 +101,9 @@ def survival_curve(parameters, layout):
 
 def time_to_wipeout(parameters, layout):
     """Expected time [s] from a fresh start to the wipe-out of the point's scheme."""
-    from . import theory
+    from . import failure_model
 
-    p = parameters
-    curve = survival_curve(p, layout)
-    return theory.time_to_wipeout(
-        curve, p["failures.system_mtbf"], p["failures.law"], p.get("failures.shape")
-    )
+    return failure_model.time_to_wipeout(survival_curve(parameters, layout), parameters)
 
 
 def checkpoint_interval(parameters, layout):
@@ -133,14 +129,15 @@ def dynamic_intervals(parameters, layout):
     """
     from scipy.stats import binom
 
-    from .laws import law
+    from .failure_model import unit_law
 
     p, n = parameters, layout.groups
     curve = survival_curve(p, layout)
     until = time_to_wipeout(p, layout)
     width = 3.0 * until / _BINS
     edges = np.arange(_BINS + 1) * width
-    alive = law(p["failures.law"], n * p["failures.system_mtbf"], p.get("failures.shape")).survival(edges)
+    model, clocks = unit_law(p)
+    alive = np.exp(-clocks * model.cumulated_hazard(edges))
     ks = np.flatnonzero(curve > 0)
     survival = np.array([binom.pmf(ks, n, 1.0 - a) @ curve[ks] for a in alive])
     with np.errstate(divide="ignore", invalid="ignore"):

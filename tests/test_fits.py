@@ -13,11 +13,11 @@ from scipy.integrate import quad
 from trace_tools import renewal_log, weibull
 
 from spare_mc import fit_checks, fits, study
+from spare_mc.durations import duration
 from spare_mc.errors import UserError
 from spare_mc.fit_block import law_block
 from spare_mc.fit_laws import LAWS
 from spare_mc.fit_likelihood import estimate, fit, log_likelihood
-from spare_mc.fit_warnings import duration
 from spare_mc.trace_cleaning import clean
 from spare_mc.trace_exposure import Gaps, system_gaps, unit_gaps
 from spare_mc.trace_records import Outage, Records

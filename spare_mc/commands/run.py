@@ -5,11 +5,13 @@ from contextlib import contextmanager
 
 import click
 
-from spare_mc.study_model import flags_of, keys
+from spare_mc.study_model import flags_of, is_list, keys
 
 from .common import flag_value, json_option
 
-_WHOLE = ("layout.file", "study.name", "sweep.exclude")  # keys whose text a comma does not make a list
+# keys whose text a comma does not make a list
+_WHOLE = ("layout.file", "study.name", "sweep.exclude", "failures.gaps", "failures.group_rates",
+          "domains.table", "domains.columns", "domains.placement_file", "replay.log", "replay.options")  # fmt: skip
 
 
 def study_flags(wanted=None):
@@ -44,7 +46,7 @@ def overrides_of(values):
     overrides = {}
     for dotted, value in given.items():
         value = value if dotted in _WHOLE or str(value).startswith("=") else flag_value(value)
-        if dotted in ("study.measure", "layout.offsets") and not isinstance(value, list):
+        if is_list(dotted) and not dotted.startswith("sweep.") and not isinstance(value, list):
             value = [value]
         overrides[dotted] = value
     return overrides
