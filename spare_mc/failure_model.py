@@ -110,7 +110,7 @@ def order_times(groups, places, parameters):
     known = (
         parameters.get("failures.law", "exponential") in LAWS
     )  # a file of a later version may hold another
-    if "failures.system_mtbf" not in parameters or not known or not identical(parameters):
+    if not parameters.get("failures.system_mtbf") or not known or not identical(parameters):
         return None
     model, clocks = unit_law(parameters)
     if not clocks:

@@ -2,7 +2,7 @@
 
 from .durations import duration
 from .errors import UserError
-from .fits import known_fit, study_laws
+from .fit_laws import LAWS
 
 
 def law_block(report, level=None, unit_is="node", law=None):
@@ -13,27 +13,28 @@ def law_block(report, level=None, unit_is="node", law=None):
     report : fits.Report
     level : "unit" (default where units are known) or "system"
     unit_is : what a unit of the log is in a study: node, gpu or group
-    law : name of a fitted law that studies know; None takes the one of least AIC among them
+    law : name of a fitted law; None takes the one of least AIC
 
     Returns
     -------
-    (text, values): values holds the keys of [failures], durations in seconds; (reason, None) where no law that studies
-    know was fitted.
+    (text, values): values holds the keys of [failures], durations in seconds; (reason, None) where no law was fitted.
     """
     level = level or ("unit" if "unit" in report.levels and report.levels["unit"].fits else "system")
     if level not in report.levels:
         raise UserError(f"--block = {level!r}: no failure of this log names a unit; allowed is system")
     fits = report.levels[level].fits
-    known = study_laws()
-    if law is not None and law not in known:
-        raise UserError(f"--law = {law!r}: not a study law yet; allowed are {', '.join(known)}")
-    found = known_fit(report.levels[level]) if law is None else fits.get(law)
+    if law is not None and law not in LAWS:
+        raise UserError(f"--law = {law!r}: must be one of {', '.join(LAWS)}")
+    found = next(iter(fits.values()), None) if law is None else fits.get(law)
     if found is None:
-        return "no law that a study knows could be fitted at this level", None
-    key = f"{unit_is}_mtbf" if level == "unit" else "system_mtbf"
+        return "no law could be fitted at this level", None
+    what = unit_is if level == "unit" else "system"
+    key = f"{what}_mtbf"
     values = {"law": found.law}
     if found.shape is not None:
         values["shape"] = round(found.shape, 4)
+    if what == "system" or (what != "group" and found.law != "exponential"):
+        values["clock_level"] = what
     values[key] = float(f"{found.mean:.6g}")
     lines = ["[failures]", *(f"{name} = {_toml(value)}" for name, value in values.items())]
     level_text = "each unit's" if level == "unit" else "the whole system's"
@@ -43,13 +44,12 @@ def law_block(report, level=None, unit_is="node", law=None):
         notes.append(
             f"the rate of all {report.units or ''} units of the log; scale it to your size".replace("  ", " ")
         )
-        if found.shape is not None:
-            notes.append("the shape is of the system's gaps; a study gives every group a clock of this shape")
-    best = report.levels[level].best
-    if best.law not in known:
         notes.append(
-            f"{best.law} fits better (AIC {best.aic:.1f} against {found.aic:.1f}) but is not a study law yet"
+            "one clock of the whole system: its gaps have this law, and a failure hits a group at random"
         )
+    best = report.levels[level].best
+    if best.law != found.law:
+        notes.append(f"{best.law} fits better: AIC {best.aic:.1f} against {found.aic:.1f}")
     return "\n".join([*(f"# {note}" for note in notes), *lines]), values
 
 

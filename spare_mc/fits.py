@@ -59,7 +59,7 @@ class Level:
     level, gaps : what was fitted, zero gaps treated
     zero_gaps : gaps of no length there were
     fits : {law: Fit}, least AIC first
-    goodness : {law: dict} of fit_checks.goodness; simulated for the best law and the best that studies know
+    goodness : {law: dict} of fit_checks.goodness; simulated for the best law
     other_shape : Weibull shape with zero gaps treated the other way, or None
     refused : {law: why it could not be fitted}
     """
@@ -220,10 +220,9 @@ def _level(name, gaps, choices, steady):
         except UserError as error:
             refused[law] = str(error)
     fits = dict(sorted(fits.items(), key=lambda item: item[1].aic))
-    # simulated only for the laws that may be used: the best, and the best that a study takes
-    tested = {next(iter(fits), None), next((law for law in fits if law in study_laws()), None)}
+    best = next(iter(fits), None)  # simulated for the one that will be used
     for law, found in fits.items():
-        repeats = choices.repeats if law in tested else 0
+        repeats = choices.repeats if law == best else 0
         goodness[law] = fit_checks.goodness(used, found, repeats, choices.seed, steady)
     other = None
     if zeros and "weibull" in fits:
@@ -278,17 +277,4 @@ def _own_fit(log, unit, choices):
         return None
 
 
-def known_fit(level):
-    """The Fit of least AIC among the laws that studies know, or None; see ``study_laws``."""
-    known = study_laws()
-    return next((found for found in level.fits.values() if found.law in known), None)
-
-
-def study_laws():
-    """Laws that a study's [failures] takes and that are fitted here with the same parameters."""
-    from .laws import LAWS as known
-
-    return tuple(law for law in ("exponential", "weibull") if law in known)
-
-
-__all__ = ["CLOCKS", "ZERO_GAPS", "Choices", "Fit", "Level", "Report", "fit_log", "known_fit", "study_laws"]
+__all__ = ["CLOCKS", "ZERO_GAPS", "Choices", "Fit", "Level", "Report", "fit_log"]

@@ -6,7 +6,7 @@ import numpy as np
 
 # Cumulated hazards that are ever asked for: 2**-53 over a million units, to a million units that all failed.
 _FROM, _TO = math.log(1e-23), math.log(90.0)
-_KNOTS = 16_384  # a table is then off by less than a relative 2e-6 (tested), far below any interval
+_KNOTS = 32_768  # a table is then off by less than a relative 2e-6 (tested), far below any interval
 _MICROSECONDS = 1e6
 
 

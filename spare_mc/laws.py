@@ -229,9 +229,8 @@ def law(name, mean, shape=None, **more):
     for key, value in given.items():
         if key not in kind.keys:
             owners = [f"'{other.name}'" for other in _kinds().values() if key in other.keys]
-            verb = "has" if len(owners) == 1 else "have"
-            told = f"only law {' and '.join(owners)} {verb} {_ARTICLES.get(key, key)}"
-            raise UserError(f"{key} = {value!r}: {told}")
+            told = f"law {owners[0]} has" if len(owners) == 1 else f"laws {', '.join(owners)} have"
+            raise UserError(f"{key} = {value!r}: only {told} {_ARTICLES.get(key, key)}")
     for key in kind.keys:
         if key not in given and key not in kind.optional_keys:
             raise UserError(f"{key} is missing: law {name!r} needs it, e.g. {_EXAMPLES[key]}")

@@ -145,7 +145,7 @@ def test_without_matplotlib_a_picture_is_refused_in_a_line(capsys, trace, tmp_pa
         (("--where", "cause"), "--where = 'cause'"),
         (("--floor", "soon"), "--floor = 'soon'"),
         (("--floor", "0"), "--floor = '0'"),
-        (("--law", "lognormal"), "--law = 'lognormal'"),
+        (("--law", "pareto"), "--law = 'pareto'"),
         (("--picture", "fit.gif"), ".gif"),
         (("--from", "2020-01-01"), "--from = '2020-01-01'"),
         (("--from", "9 years"), "window"),

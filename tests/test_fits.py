@@ -309,7 +309,7 @@ def test_blocks_are_studies(tmp_path):
     report = fits.fit_log(log, records, fits.Choices(units=40, repeats=0))
     for level, unit_is, key in (("unit", "node", "node_mtbf"), ("unit", "gpu", "gpu_mtbf"), 
                                 ("unit", "group", "group_mtbf"), ("system", "node", "system_mtbf")):  # fmt: skip
-        text, values = law_block(report, level, unit_is)
+        text, values = law_block(report, level, unit_is, "weibull")
         path = tmp_path / "study.toml"
         path.write_text(
             "[cluster]\ngroups = 10\ngpus_per_group = 8\n[layout]\nkind = 'contiguous'\nredundancy = 2\n"
@@ -328,13 +328,16 @@ def test_blocks_are_studies(tmp_path):
         law_block(report, law="pareto")
 
 
-def test_laws_that_studies_do_not_know_are_said_to_be_none():
+def test_the_block_has_the_best_law_at_the_level_it_was_fitted_at(tmp_path):
     rng = np.random.default_rng(16)
     records, log = log_of(renewal_log(rng, 60, 400, lambda r: 5e5 * r.lognormal(0, 1.2), steady=5e7), 400)
     report = fits.fit_log(log, records, fits.Choices(units=60, repeats=0))
-    assert report.levels["unit"].best.law == "lognormal"
     text, values = law_block(report)
-    assert values["law"] in ("exponential", "weibull") and "lognormal fits better" in text
+    assert values["law"] == "lognormal" and values["clock_level"] == "node"
+    text, values = law_block(report, law="exponential")
+    assert "lognormal fits better" in text and "clock_level" not in values
+    _, values = law_block(report, "system")
+    assert values["clock_level"] == "system"
 
 
 # ---- slow: coverage and the level of the tests -----------------------------------------------------------------

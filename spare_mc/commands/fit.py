@@ -51,7 +51,7 @@ _STEPS = ("duplicates", "overlaps")
 @click.option(
     "--block", type=click.Choice(("unit", "system")), help="Level of the law block; default unit if known."
 )
-@click.option("--law", help="Law of the block; default: the best of those that studies know.")
+@click.option("--law", help="Law of the block; default: the best by AIC.")
 @click.option(
     "--each",
     type=click.IntRange(0),
