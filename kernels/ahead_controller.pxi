@@ -83,13 +83,6 @@ ctypedef struct decision:
     int64_t phase, moves, patch, changed
 
 
-cdef size_t address(array, dtype) except 0:
-    """Where the elements of a C-contiguous array of that dtype lie."""
-    if array.dtype != dtype or not array.flags.c_contiguous:
-        raise ValueError(f"an array of {array.dtype} where contiguous {dtype} is read")
-    return <size_t>array.ctypes.data
-
-
 cdef int bind(life* s, plan, state) except -1:
     """Point ``s`` to the arrays of a controller_state Plan and State, which must outlive it."""
     cdef int64_t n

@@ -9,6 +9,7 @@ from .reorder_columns import BY_FAILURES, COLUMNS, PHASES, pattern_memory
 __all__ = ["BY_FAILURES", "COLUMNS", "PHASES", "lives", "plan"]
 
 include "ahead_keys.pxi"
+include "ahead_arrays.pxi"
 include "ahead_controller.pxi"
 
 ctypedef struct pattern:  # the failure order of a trial, and what it is made from

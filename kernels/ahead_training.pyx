@@ -21,8 +21,10 @@ __all__ = [
     "COLUMNS", "EVENTS", "PARTS", "Plan", "Settings", "columns", "plan", "run", "timeline", "weibull_intervals",
 ]
 
+include "ahead_arrays.pxi"
 include "ahead_controller.pxi"
 include "ahead_run.pxi"
+include "ahead_draws.pxi"
 include "ahead_jitter.pxi"
 include "ahead_clocks.pxi"
 include "ahead_ledger.pxi"

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from stream_cases import EACH, GROUPS, LAWS, PLANS, SEED, log_of
 
-from spare_mc.kernels import reference_streams, stream_laws, streams
+from spare_mc.kernels import ahead_levels, reference_streams, stream_laws, streams
 from spare_mc.kernels import stream_plan as sp
 from spare_mc.kernels.stream_plan import Law, Pool, Source
 
@@ -15,14 +15,23 @@ HOUR = 3_600_000_000
 AHEAD = 2**61  # beyond every time drawn here
 
 
-def drawn(plan, trial, horizon, seed=SEED, memory=None):
+def kernel_of(name):
+    """The kernels of a backend."""
+    if name == "numba":
+        return streams
+    if not ahead_levels.built("ahead_streams"):
+        pytest.skip("built without the Cython backend")
+    return ahead_levels.load("ahead_streams")
+
+
+def drawn(plan, trial, horizon, memory=None, kernel=streams):
     """(times, groups) of a trial."""
-    memory = memory or streams.memory(plan)
+    memory = memory or sp.memory(plan)
     times, groups = np.empty(64, np.int64), np.empty(64, np.int32)
-    count = streams.hits(plan, seed, trial, horizon, times, groups, memory)
+    count = kernel.hits(plan, SEED, trial, horizon, times, groups, memory)
     if count > times.size:
         times, groups = np.empty(count, np.int64), np.empty(count, np.int32)
-        assert streams.hits(plan, seed, trial, horizon, times, groups, memory) == count
+        assert kernel.hits(plan, SEED, trial, horizon, times, groups, memory) == count
     return times[:count], groups[:count]
 
 
@@ -33,12 +42,13 @@ def units_of(law, count):
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("name", PLANS)
-def test_hits_are_the_references(name):
-    plan = PLANS[name]
-    memory = streams.memory(plan)
+@pytest.mark.parametrize("backend", ["numba", "cython"])
+def test_hits_are_the_references(backend, name):
+    plan, kernel = PLANS[name], kernel_of(backend)
+    memory = sp.memory(plan)
     for trial in (0, 1, 2**32 + 5, 2**63 - 1):
         for horizon in (10, 1_000_000, 3_000_000):
-            times, groups = drawn(plan, trial, horizon, memory=memory)
+            times, groups = drawn(plan, trial, horizon, memory, kernel)
             expected = reference_streams.hits(plan, SEED, trial, horizon)
             assert list(zip(times.tolist(), groups.tolist(), strict=True)) == expected
     for at in (sp.CARD, sp.RENEWALS):
@@ -47,15 +57,16 @@ def test_hits_are_the_references(name):
 
 
 @pytest.mark.matrix
-def test_a_later_horizon_only_adds_and_the_room_does_not_matter():
-    plan = PLANS["gpus and stripes"]
-    times, groups = drawn(plan, 3, 4_000_000)
+@pytest.mark.parametrize("backend", ["numba", "cython"])
+def test_a_later_horizon_only_adds_and_the_room_does_not_matter(backend):
+    plan, kernel = PLANS["gpus and stripes"], kernel_of(backend)
+    times, groups = drawn(plan, 3, 4_000_000, kernel=kernel)
     for horizon in (0, int(times[5]), int(times[5]) - 1, 2_000_000):
-        some, hit = drawn(plan, 3, horizon)
+        some, hit = drawn(plan, 3, horizon, kernel=kernel)
         assert some.size == np.searchsorted(times, horizon, side="right")
         assert (some == times[: some.size]).all() and (hit == groups[: some.size]).all()
     few, which = np.empty(3, np.int64), np.empty(3, np.int32)
-    assert streams.hits(plan, SEED, 3, 4_000_000, few, which, streams.memory(plan)) == times.size
+    assert kernel.hits(plan, SEED, 3, 4_000_000, few, which, sp.memory(plan)) == times.size
     assert (few == times[:3]).all() and (which == groups[:3]).all()
 
 
@@ -95,7 +106,7 @@ def _extended(x, knots, values):
 
 def firsts(plan, trials, order, horizon=AHEAD):
     """The ``order``-th hit of every trial [us]; times after it are not followed."""
-    memory, times, groups = streams.memory(plan), np.empty(order, np.int64), np.empty(order, np.int32)
+    memory, times, groups = sp.memory(plan), np.empty(order, np.int64), np.empty(order, np.int32)
     found = np.empty(trials)
     for trial in range(trials):
         assert streams.hits(plan, SEED, trial, horizon, times, groups, memory) >= order
@@ -118,7 +129,7 @@ def test_order_statistics_of_exponential_units(order):
     # the k-th of n uniforms is Beta(k, n - k + 1) (David and Nagaraja, Order Statistics, section 2.1); units whose
     # renewed clock strikes again before the k-th first failure are left out by following the pattern of groups
     plan = units_of(Law(sp.EXPONENTIAL, float(HOUR)), 20)
-    memory, found = streams.memory(plan), []
+    memory, found = sp.memory(plan), []
     for trial in range(1500):
         times, groups = drawn(plan, trial, 30 * HOUR, memory=memory)
         _, first = np.unique(groups, return_index=True)
@@ -177,7 +188,7 @@ def test_lemons_are_a_random_few():
         [Pool(np.arange(6), np.arange(5))],
         [Source(Law(sp.EXPONENTIAL, 1e9), 4, 0), Source(Law(sp.EXPONENTIAL, 1e9 / 9), 1, 0)],
     )
-    memory, trials = streams.memory(plan), 6000
+    memory, trials = sp.memory(plan), 6000
     three = np.array([drawn(plan, trial, 4 * 10**9, memory=memory)[1][:3] for trial in range(trials)])
     rates = np.array([1, 1, 1, 1, 9]) / 13
     same = int((three == three[:, :1]).all(axis=1).sum())
@@ -255,7 +266,7 @@ def test_cost_grows_with_the_failures():
         units = 600 * per_group
         pool = Pool(np.arange(units + 1), np.arange(units) // per_group)
         plan = sp.plan(600, [pool], [Source(Law(sp.EXPONENTIAL, float(units)), units, 0)])
-        memory = streams.memory(plan)
+        memory = sp.memory(plan)
         count = streams.hits(plan, SEED, 0, 1000, np.empty(1, np.int64), np.empty(1, np.int32), memory)
         assert 800 < count < 1200
         assert memory.reg[sp.HITS] == count

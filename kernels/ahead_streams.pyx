@@ -1,0 +1,36 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Failure streams compiled at install: the hits of ``streams`` to the bit on the same machine.
+
+Same steps in the same order, same C library functions (exp, expm1, log, pow), no fused multiply-adds; a drawn
+interval is rounded to whole microseconds at once.
+"""
+
+from .stream_plan import memory, plan
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+__all__ = ["hits", "memory", "plan"]
+
+include "ahead_arrays.pxi"
+include "ahead_draws.pxi"
+include "ahead_streams.pxi"
+
+
+def hits(plan, seed, trial, int64_t horizon, int64_t[::1] times not None, int32_t[::1] groups not None, memory):
+    """Every hit of a trial up to ``horizon`` [us]: ``streams.hits``, its arguments and its numbers; drops the GIL."""
+    cdef stream s
+    cdef Py_ssize_t room = min(times.shape[0], groups.shape[0])
+    cdef int64_t count = 0, i
+    cdef event e
+    bind_stream(&s, plan, memory, seed, trial)
+    with nogil:
+        begin(&s, horizon, True)
+        while s.reg[S_HEAP] > 0:
+            e = next_event(&s)
+            for i in range(s.starts[e.entity], s.starts[e.entity + 1]):
+                if count < room:
+                    times[count] = e.time
+                    groups[count] = s.members[i]
+                count += 1
+        finish(&s)
+    return count
