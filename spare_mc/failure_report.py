@@ -85,7 +85,8 @@ def _replay(p):
 
 
 def _hours(seconds):
-    return f"{seconds / 3600:,.0f} h" if seconds >= 360_000 else duration(seconds)
+    hours = seconds / 3600
+    return duration(seconds) if hours < 2 else f"{hours:,.0f} h" if hours >= 1000 else f"{hours:.4g} h"
 
 
 def _plural(level):
