@@ -4,7 +4,10 @@ import math
 
 import click
 
+from spare_mc.errors import UserError
+
 from .common import console, flag_value, json_option, number, print_json
+from .run import overrides_of, study_flags
 
 _RARE = ("1e-3", "1e-6", "1e-9", "1e-12")
 
@@ -20,39 +23,45 @@ _RARE = ("1e-3", "1e-6", "1e-9", "1e-12")
 @click.option("--offsets", help="Custom layout: comma-separated offsets, the first 0.")
 @click.option("--layout-file", help="Custom layout: host table, row g = stack of group g.")
 @click.option("--layout-seed", default="0", help="Seed of a random layout.")
-@click.option("--system-mtbf", default="300 s", show_default=True, help="MTBF of the full-strength system.")
-@click.option("--law", default="exponential", show_default=True, help="exponential or weibull.")
-@click.option("--shape", default=None, help="Weibull shape.")
+@study_flags(("failures", "cluster.gpus", "cluster.gpus_per_group", "cluster.gpus_per_node"))
 @click.option("--save-time", default="58.8235 s", show_default=True, help="Checkpoint write T_s.")
 @click.option("--restart-time", default="3600 s", show_default=True, help="Restart T_r.")
 @json_option
-def command(groups, redundancy, kind, offsets, layout_file, layout_seed, as_json, **times):
+def command(
+    groups, redundancy, kind, offsets, layout_file, layout_seed, save_time, restart_time, as_json, **flags
+):
     """Print closed forms, exact values where one holds for the layout, rare-loss bounds, the best redundancy, and
-    checkpoint periods. Nothing is sampled.
+    checkpoint periods, of groups that fail alike and independently (system MTBF 300 s unless told). Nothing is sampled.
 
     \b
     spare-mc theory -N 600 -r 9
     spare-mc theory -N 600 -r 9 --layout contiguous --system-mtbf "5 min"
     """
-    from spare_mc import study
+    from spare_mc import failure_model, failure_report, study
 
     layout = {"kind": kind, "redundancy": redundancy, "file": layout_file, "seed": layout_seed}
     layout["offsets"] = None if offsets is None else [flag_value(o) for o in offsets.split(",")]
-    failures = {key: times.pop(key) for key in ("law", "shape", "system_mtbf")}
     raw = {
         "cluster": {"groups": groups},
         "layout": {key: value for key, value in layout.items() if value is not None},
-        "failures": {key: value for key, value in failures.items() if value is not None},
     }
-    (point,) = study.load(raw).points
-    shape = point.parameters.get("failures.shape")
-    durations = {key: _duration(key, value) for key, value in times.items()}
-    values = _values(point, **durations)
+    overrides = overrides_of(flags)
+    if not any(key.endswith(("_mtbf", "_scale")) or key == "failures.gaps" for key in overrides):
+        overrides["failures.system_mtbf"] = 300.0
+    points = study.load(raw, overrides).points
+    if len(points) > 1:
+        raise UserError(
+            f"theory takes one value a key, not {len(points)} combinations; 'spare-mc run' sweeps"
+        )
+    p = points[0].parameters
+    if not failure_model.identical(p):
+        raise UserError("lemons and unequal groups have no closed forms; 'spare-mc run' simulates them")
+    values = _values(points[0], _duration("save_time", save_time), _duration("restart_time", restart_time))
     if as_json:
         print_json(values)
         return
     out = console()
-    law = values["law"] + ("" if shape is None else f" (shape {shape:g})")
+    law = values["law"] + (f" (shape {p['failures.shape']:g})" if "failures.shape" in p else "")
     out.print(
         f"[bold]{values['layout']}, {values['groups']:,} groups, redundancy {values['redundancy']}[/bold]"
     )
@@ -60,12 +69,13 @@ def command(groups, redundancy, kind, offsets, layout_file, layout_seed, as_json
         f"{law} failures, system MTBF {values['system_mtbf_s']:g} s, "
         f"checkpoint write {values['save_time_s']:g} s, restart {values['restart_time_s']:g} s"
     )
+    for line in failure_report.lines(p):
+        out.print(line)
     for heading, rows in _SECTIONS.items():
         _print_section(out, heading, rows, values)
 
 
 def _duration(key, value):
-    from spare_mc.errors import UserError
     from spare_mc.spellings import seconds
 
     try:
@@ -119,22 +129,22 @@ _SECTIONS = {
 
 def _values(point, save_time, restart_time):
     """JSON key -> value; None where nothing is known for the layout."""
-    from spare_mc import exact, theory
+    from spare_mc import exact, failure_model, theory
 
     p, layout = point.parameters, point.layout
     n, r = layout.groups, layout.redundancy
-    mtbf, law, shape = p["failures.system_mtbf"], p["failures.law"], p.get("failures.shape")
+    mtbf = p["failures.system_mtbf"]
     curve, independent = exact.survival_curve(layout), exact.independent_types_curve(n, r)
     mu, index = theory.mu(n, r), None if curve is None else float(curve.sum())
     stated = mu * mtbf
-    wipeout = theory.time_to_wipeout(independent if curve is None else curve, mtbf, law, shape)
+    wipeout = failure_model.time_to_wipeout(independent if curve is None else curve, p)
     costs = theory.redundancy_costs(n, mtbf, save_time, restart_time)
     best = min(costs, key=costs.get)
     return {
         "groups": n,
         "redundancy": r,
         "layout": layout.kind,
-        "law": law,
+        "law": p["failures.law"],
         "system_mtbf_s": mtbf,
         "save_time_s": save_time,
         "restart_time_s": restart_time,
