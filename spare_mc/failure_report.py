@@ -24,6 +24,18 @@ def lines(parameters):
         yield f"placement: {p['domains.placement']}{more}"
 
 
+def brief(parameters):
+    """What sets a point's failures apart from identical independent groups, a few words; empty where nothing does."""
+    p = parameters
+    levels = domains.levels_of(p)
+    told = [f"{' and '.join(levels)} events"] if levels else []
+    told += ["lemons"] if "failures.lemon_share" in p else []
+    told += ["unequal groups"] if "failures.group_rates" in p else []
+    told += ["replayed log"] if "replay.digest" in p else []
+    told += [f"{p['domains.placement']} placement"] if "domains.placement" in p else []
+    return ", ".join(told)
+
+
 def _clocks(p):
     groups, per_group = int(p["cluster.groups"]), p.get("cluster.gpus_per_group")
     mtbf, per_node = p["failures.system_mtbf"], p.get("cluster.gpus_per_node")

@@ -18,7 +18,8 @@ def title(result: PointResult):
     if "failures.system_mtbf" in p:
         law = p["failures.law"] + (f" (shape {p['failures.shape']:g})" if "failures.shape" in p else "")
         text += f", {law} failures, system MTBF {p['failures.system_mtbf']:g} s"
-    return text
+    more = failure_report.brief(p)
+    return f"{text}, {more}" if more else text
 
 
 def beside(result):
