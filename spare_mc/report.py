@@ -4,9 +4,8 @@ import os
 from collections import Counter
 from pathlib import PurePath
 
-from rich.table import Table as RichTable
-
-from .commands.common import console, number, print_json, print_whole
+from . import printing
+from .commands.common import number, print_json
 from .estimates import NAMES, UNITS
 from .report_point import beside, cell, point_table, remarks, title
 from .results import PointResult
@@ -41,22 +40,21 @@ def print_results(results, files=None, columns=None, limit=MANY):
     columns : resolved columns of ``selection.Table`` to print instead of the usual ones
     limit : rows printed at most, 0 for all; a line tells of the others
     """
-    out = console()
     table = Table(results, files)
     shown = table.take(range(min(limit or len(table), len(table))))
     if len(table) > 3 or columns:
         if columns:
-            print_whole(out, _chosen_table(shown, columns))
+            _chosen_table(shown, columns).print()
         else:
-            out.print(_sweep_table(shown, table))
+            _sweep_table(shown, table).print()
     else:
         for result, file in zip(shown.points, shown.files or [None] * len(shown), strict=True):
-            out.print(point_table(result, file))
+            point_table(result, file).print()
             for line in remarks(result):
-                out.print(line)
-            out.print()
+                printing.paragraph(line)
+            print()
     if len(shown) < len(table):
-        out.print(
+        printing.paragraph(
             f"{len(table) - len(shown):,} more of {len(table):,} points: spare-mc show FILE.h5 --limit 0 prints all; "
             "--where and --sort choose, --columns names columns, --csv and --json print everything"
         )
@@ -64,23 +62,23 @@ def print_results(results, files=None, columns=None, limit=MANY):
 
 def _sweep_table(shown, table):
     """One row a point: the parameters that differ, then estimates with half-widths."""
-    drawn = _empty_table()
+    drawn = printing.Table()
     results = shown.points
     swept = varying(table.points)
     head = ["file", *swept] if table.files else swept
     for key in head:
-        drawn.add_column(_heading(key.rpartition(".")[2], table.unit(key)), justify="right", no_wrap=True)
-    drawn.add_column("trials" if any(r.trials for r in results) else "runs", justify="right")
+        drawn.add_column(_heading(key.rpartition(".")[2], table.unit(key)), right=True)
+    drawn.add_column("trials" if any(r.trials for r in results) else "runs", right=True)
     names = [name for name in _MAIN if any(name in r.estimates for r in results)]
     for name in names:
-        drawn.add_column(_heading(NAMES.get(name, name), UNITS.get(name, "1")), justify="right")
+        drawn.add_column(_heading(NAMES.get(name, name), UNITS.get(name, "1")), right=True)
     endurance = "endurable_failures" in names
     if endurance:
-        drawn.add_column("exact K", justify="right")
-        drawn.add_column("mu - 1", justify="right")
+        drawn.add_column("exact K", right=True)
+        drawn.add_column("mu - 1", right=True)
     stopped = bool({p.stopped for p in table.points} - {"", TOTAL})  # the total asked for goes without saying
     if stopped:
-        drawn.add_column("stopped", justify="left")
+        drawn.add_column("stopped")
     cells = [list(map(cell, shown.column(key))) for key in swept]
     if table.files:
         cells.insert(0, _file_names(shown.files))
@@ -105,11 +103,11 @@ def _file_names(files):
 
 def _chosen_table(shown, columns):
     """One row a point with the columns asked for; an estimate is shown with its half-width."""
-    drawn = _empty_table()
+    drawn = printing.Table()
     cells = []
     for key in columns:
         name = key.rpartition(".")[2] if key in shown.parameters else NAMES.get(key, key)
-        drawn.add_column(_heading(name, shown.unit(key)), justify="right", no_wrap=key not in shown.estimates)
+        drawn.add_column(_heading(name, shown.unit(key)), right=True)
         if key in shown.estimates:
             cells.append([_plus_minus(p.estimates.get(key)) for p in shown.points])
         elif key in shown.parameters or key in shown.labels:
@@ -123,19 +121,13 @@ def _chosen_table(shown, columns):
     return drawn
 
 
-def _empty_table():
-    return RichTable(box=None, pad_edge=False)
-
-
 def _heading(name, unit):
-    # The backslash keeps the unit from being read as markup.
-    return name if unit in ("1", name) else f"{name} \\[{unit}]"
+    return name if unit in ("1", name) else f"{name} [{unit}]"
 
 
 def _explain(drawn, results):
     level = {f"{100 * r.confidence:g} %" for r in results}
     drawn.caption = f"± half-width of the {' or '.join(sorted(level))} interval"
-    drawn.caption_justify = "left"
 
 
 def varying(results):
@@ -158,20 +150,17 @@ def print_results_json(results, curves=True):
 
 def print_provenance(path, attributes):
     """Where a results file comes from."""
-    out = console()
     keys = ("study_name", "seed", "generator", "package_version", "created", "updated", "host")
     told = [f"{key.replace('_', ' ')} {attributes[key]}" for key in keys if key in attributes]
-    out.print(f"{path}: " + ", ".join(told))
+    printing.paragraph(f"{path}: " + ", ".join(told))
     if attributes.get("shares"):
-        out.print(
-            f"only shards {attributes['shares']} of the study; 'spare-mc merge' joins them with the others"
-        )
+        print(f"only shards {attributes['shares']} of the study; 'spare-mc merge' joins them with the others")
     if os.path.exists(f"{path}.journal"):
-        out.print(
+        printing.paragraph(
             f"{path}.journal holds what was counted since: a run is writing it, or was killed and goes on from it when "
             "started again"
         )
-    out.print()
+    print()
 
 
 def print_footer(study, results, path, backend, who, progress):
@@ -240,13 +229,12 @@ def print_plan(study, path, backend, who, workers, share, as_json=False):
 
 def print_verdicts(verdicts, results):
     """One line a verdict, points told apart by their titles."""
-    out = console()
     titles = {result.id: title(result) for result in results}
     for point in dict.fromkeys(v.point for v in verdicts):
-        out.print(f"[bold]{titles[point]}[/bold]")
+        print(printing.bold(titles[point]))
         for verdict in (v for v in verdicts if v.point == point):
             mark = {"approximation": "    "}.get(verdict.kind, "ok  " if verdict.passed else "FAIL")
-            out.print(f"  {mark} {verdict.message}", markup=False, soft_wrap=True)
+            print(f"  {mark} {verdict.message}")
     failed = sum(not v.passed for v in verdicts)
     tested = sum(v.kind != "approximation" for v in verdicts)
     if not tested:

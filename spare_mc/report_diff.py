@@ -1,8 +1,7 @@
 """What ``spare-mc diff`` prints: differences with intervals, a winner where there is one."""
 
-from rich.table import Table as RichTable
-
-from .commands.common import console, number, print_whole
+from . import printing
+from .commands.common import number
 from .comparisons import BETTER
 from .estimates import NAMES, UNITS
 from .matching import differences
@@ -69,29 +68,26 @@ def _record(comparison):
 
 def print_diff(comparisons, same, overall, level, alone, by):
     """Print comparisons as tables, one for every pair of labels, and what was not compared."""
-    out = console()
     groups = {}
     for c in comparisons:
         groups.setdefault((c.first.label, c.second.label), []).append(c)
     for (first, second), members in groups.items():
-        print_whole(out, _table(first, second, members, by))
+        _table(first, second, members, by).print()
         for line in _notes(members, by):
-            out.print(line, markup=False, soft_wrap=True)
-        out.print()
+            print(line)
+        print()
     count = sum(len(c.differences) for c in comparisons)
     if count:
         each = "" if count == 1 else f" together (Bonferroni: each at {100 * level:.6g} %)"
         what = "interval" if count == 1 else f"{count:,} intervals"
-        out.print(
-            f"difference = second - first; {100 * overall:g} % confidence of the {what}{each}", soft_wrap=True
-        )
+        print(f"difference = second - first; {100 * overall:g} % confidence of the {what}{each}")
     for told in dict.fromkeys(verdict for *_, verdict in same):
         many = sum(verdict == told for *_, verdict in same)
-        out.print(f"{many:,} {'point' if many == 1 else 'points'} of both: {told}", markup=False)
+        print(f"{many:,} {'point' if many == 1 else 'points'} of both: {told}")
     if same and not comparisons and not alone and all(told == "identical" for *_, told in same):
-        out.print("the files hold the same points, random numbers and counts: identical")
+        print("the files hold the same points, random numbers and counts: identical")
     if alone:
-        out.print(
+        print(
             f"{alone:,} {'point has' if alone == 1 else 'points have'} no partner and {_is(alone)} left out"
         )
 
@@ -101,15 +97,13 @@ def _is(count):
 
 
 def _table(first, second, members, by):
-    drawn = RichTable(
-        title=f"{second} against {first}", title_justify="left", title_style="bold", box=None, pad_edge=False
-    )
+    drawn = printing.Table(f"{second} against {first}")
     keys = _told(members, by)
     for key in keys:
-        drawn.add_column(key.rpartition(".")[2], justify="right", no_wrap=True)
-    drawn.add_column("estimate", no_wrap=True)
+        drawn.add_column(key.rpartition(".")[2], right=True)
+    drawn.add_column("estimate")
     for heading in ("first", "second", "difference", "interval", "relative", "pairs", "correlation"):
-        drawn.add_column(heading, justify="right", no_wrap=True)
+        drawn.add_column(heading, right=True)
     drawn.add_column("verdict")
     for c in members:
         for name, found in c.differences.items():
@@ -117,7 +111,7 @@ def _table(first, second, members, by):
             d = found.difference
             drawn.add_row(
                 *(cell(c.first.point.parameters.get(key)) for key in keys),
-                NAMES.get(name, name).strip() + ("" if unit == "1" else f" \\[{unit}]"),
+                NAMES.get(name, name).strip() + ("" if unit == "1" else f" [{unit}]"),
                 number(found.first),
                 number(found.second),
                 f"{d.mean:+.4g}",

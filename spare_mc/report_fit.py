@@ -2,44 +2,42 @@
 
 from datetime import datetime, timezone
 
-from rich.markup import escape
-
-from .commands.common import print_whole
 from .durations import duration
 from .fit_warnings import chance
+from .printing import Table, bold
 from .trace_exposure import most_down
 
 _UNITS = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
-def print_report(out, name, records, report, block):
+def print_report(name, records, report, block):
     """Print a fits.Report of a file, its law block, and the units with most failures."""
-    _reading(out, name, records)
-    _cleaning(out, records, report)
-    _overview(out, records, report)
+    _reading(name, records)
+    _cleaning(records, report)
+    _overview(records, report)
     for level in report.levels.values():
-        _level(out, level, report)
-    _tests(out, report)
-    _each(out, report)
+        _level(level, report)
+    _tests(report)
+    _each(report)
     if report.warnings:
-        out.print("\n[bold]Warnings[/bold]")
+        print("\n" + bold("Warnings"))
         for text in report.warnings:
             print(f"  {text}")
-    out.print("\n[bold]For a study[/bold]")
+    print("\n" + bold("For a study"))
     print(block)
 
 
-def _reading(out, name, records):
-    out.print(f"[bold]{escape(str(name))}[/bold]: {records.kind}, {records.rows:,} rows")
+def _reading(name, records):
+    print(f"{bold(str(name))}: {records.kind}, {records.rows:,} rows")
     for what, how in records.reading.items():
         print(f"  {what}: {how}")
 
 
-def _cleaning(out, records, report):
+def _cleaning(records, report):
     lines = [("left out", text, count) for text, count in records.left_out.items()]
     lines += [("noted", text, count) for text, count in records.noted.items()]
     lines += [("cleaned", text, count) for text, count in report.log.done.items()]
-    out.print("[bold]Cleaning[/bold]" + ("" if lines else ": nothing to do"))
+    print(bold("Cleaning") + ("" if lines else ": nothing to do"))
     for kind, text, count in lines:
         print(f"  {kind}: {count:,} {text}")
 
@@ -58,10 +56,10 @@ def _moment(seconds, records):
         return f"{seconds:g} s"
 
 
-def _overview(out, records, report):
+def _overview(records, report):
     log = report.log
     begin, end = (_moment(t, records) for t in log.window)
-    out.print("[bold]Observation[/bold]")
+    print(bold("Observation"))
     print(f"  window: {begin} to {end}, {log.length / 86400:,.2f} days")
     merged = (
         "" if log.listed == len(log.starts) else f" ({log.listed:,} before overlapping outages were merged)"
@@ -76,9 +74,7 @@ def _overview(out, records, report):
         )
 
 
-def _level(out, level, report):
-    from rich.table import Table
-
+def _level(level, report):
     gaps, choices = level.gaps, report.choices
     if level.level == "system":
         head = f"Whole system: {len(gaps.whole):,} gaps between failures"
@@ -89,7 +85,7 @@ def _level(out, level, report):
         parts.append(f"{len(gaps.first):,} first ones of units in steady state")
     if len(gaps.never):
         parts.append(f"{len(gaps.never):,} units that never failed")
-    out.print(f"\n[bold]{head}[/bold]" + (", " + ", ".join(parts) if parts else ""))
+    print(f"\n{bold(head)}" + (", " + ", ".join(parts) if parts else ""))
     if level.zero_gaps:
         used = f"set to {choices.floor:g} s" if choices.zero_gaps == "floor" else "left out"
         other = "left out" if choices.zero_gaps == "floor" else f"set to {choices.floor:g} s"
@@ -103,7 +99,7 @@ def _level(out, level, report):
         _as_listed(report.as_listed, choices)
     if level.fits:
         length, unit = next(u for u in _UNITS if level.best.mean >= 2 * u[0] or u[0] == 1.0)
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+        table = Table(gap=4, indent=2)
         for column in (
             "law",
             f"mean, {unit}",
@@ -114,7 +110,7 @@ def _level(out, level, report):
             "distance",
             "p",
         ):
-            table.add_column(column, justify="left" if column == "law" else "right")
+            table.add_column(column, right=column != "law")
         for fit in level.fits.values():
             tested = level.goodness[fit.law]
             p = tested["p_value"]
@@ -131,7 +127,7 @@ def _level(out, level, report):
                 f"{tested['distance']:.3f}",
                 "-" if p is None else f"{p:.2g}",
             )
-        print_whole(out, table)
+        table.print()
         print(f"  {_goodness(level, choices)}")
     for law, why in level.refused.items():
         print(f"  {law}: not fitted: {why}")
@@ -161,8 +157,8 @@ def _goodness(level, choices):
     return f"{intervals}\n  distance: Kolmogorov-Smirnov, Kaplan-Meier against the law; {how}; {told}"
 
 
-def _tests(out, report):
-    out.print("\n[bold]Tests[/bold]")
+def _tests(report):
+    print("\n" + bold("Tests"))
     trend, bursts = report.trend, report.bursts
     if trend is None:
         print("  trend: too few failures")
@@ -182,13 +178,11 @@ def _tests(out, report):
         )
 
 
-def _each(out, report):
+def _each(report):
     each = report.choices.each
     if not each or not report.each:
         return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+    table = Table(gap=4, indent=2)
     for column in (
         "unit",
         "failures",
@@ -198,7 +192,7 @@ def _each(out, report):
         "Weibull shape",
         "interval",
     ):
-        table.add_column(column, justify="left" if column == "unit" else "right")
+        table.add_column(column, right=column != "unit")
     for row in report.each[:each]:
         high = "-" if row["mtbf_high_s"] is None else duration(row["mtbf_high_s"])
         mean = "-" if row["mtbf_s"] is None else duration(row["mtbf_s"])
@@ -209,9 +203,9 @@ def _each(out, report):
                 f"{row['weibull_shape_low']:.3f} .. {row['weibull_shape_high']:.3f}",
             )
         table.add_row(
-            escape(row["unit"]), f"{row['failures']:,}", f"{row['up_s'] / 86400:.1f}", mean,
+            row["unit"], f"{row['failures']:,}", f"{row['up_s'] / 86400:.1f}", mean,
             f"{duration(row['mtbf_low_s'])} .. {high}", *shape,
         )  # fmt: skip
     left = len(report.each) - each
-    out.print("\n[bold]Units with most failures[/bold]" + (f", {left:,} more in --json" if left > 0 else ""))
-    print_whole(out, table)
+    print("\n" + bold("Units with most failures") + (f", {left:,} more in --json" if left > 0 else ""))
+    table.print()

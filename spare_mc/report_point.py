@@ -1,10 +1,9 @@
 """One point in full: all estimates with intervals, exact values and closed forms beside, and remarks."""
 
-from rich.table import Table
-
 from . import failure_report
 from .commands.common import interval, number
 from .estimates import NAMES, UNITS
+from .printing import Table
 from .results import PointResult
 from .stopping import TOTAL
 
@@ -46,9 +45,9 @@ def beside(result):
 
 
 def point_table(result, file=None):
-    """Every estimate of a point with its interval, exact values and closed forms beside; a rich table."""
+    """Every estimate of a point with its interval, exact values and closed forms beside; a printing.Table."""
     heading = f"{file}: {title(result)}" if file else title(result)
-    table = Table(title=heading, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(heading)
     level = f"{100 * result.confidence:g} % interval"
     values = beside(result)
     known = any(name in values for name in result.estimates)
@@ -60,9 +59,7 @@ def point_table(result, file=None):
         *(("exact", "closed form") if known else ()),
         "unit",
     ):
-        table.add_column(
-            heading, justify="left" if heading in ("estimate", "unit") else "right", no_wrap=True
-        )
+        table.add_column(heading, right=heading not in ("estimate", "unit"))
     for name, estimate in result.estimates.items():
         cells = [NAMES.get(name, name), number(estimate.mean), interval(estimate), number(estimate.std)]
         if known:

@@ -23,24 +23,6 @@ def _finite(value):
     return value
 
 
-def console():
-    """A rich console for standard output, wide enough for every table: a narrow terminal wraps, no digit is cut."""
-    import shutil
-
-    from rich.console import Console
-
-    return Console(width=max(160, shutil.get_terminal_size().columns), highlight=False)
-
-
-def print_whole(out, table):
-    """Print a rich table as wide as it needs: a terminal may break its lines, but nothing is cut."""
-    from rich.measure import Measurement
-
-    needed = Measurement.get(out, out.options.update_width(10_000), table).maximum
-    out.width = max(out.width, needed)
-    out.print(table)
-
-
 def number(value, digits=6):
     """A number for people: None and NaN as a dash, whole numbers whole, others to some significant digits."""
     if value is None or value != value:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from .common import console, json_option, print_json
+from .common import json_option, print_json
 
 _STEPS = ("duplicates", "overlaps")
 
@@ -103,7 +103,7 @@ def command(trace, as_json, picture, block, law, unit_is, **flags):
         return
     from spare_mc.report_fit import print_report
 
-    print_report(console(), trace, records, report, text)
+    print_report(trace, records, report, text)
     if picture:
         print(f"picture: {picture}")
 

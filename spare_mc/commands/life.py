@@ -2,7 +2,7 @@
 
 import click
 
-from .common import console, json_option, print_json
+from .common import json_option, print_json
 from .run import overrides_of, study_flags
 
 
@@ -30,6 +30,7 @@ def command(study, trial, batch, stacks, output, as_json, **flags):
     from spare_mc import lives, plots
     from spare_mc import study as studies
     from spare_mc.errors import UserError
+    from spare_mc.printing import bold
 
     asked = studies.load(study, overrides_of(flags))
     if len(asked.points) > 1:
@@ -43,11 +44,8 @@ def command(study, trial, batch, stacks, output, as_json, **flags):
     if as_json:
         print_json([lives.as_json(event) for event in events])
     else:
-        out = console()
-        out.print(
-            f"[bold]{layout.kind}, {layout.groups:,} groups, redundancy {layout.redundancy}[/bold]", end=""
-        )
-        print(f", seed {asked.seed}, trial {trial}")
+        title = bold(f"{layout.kind}, {layout.groups:,} groups, redundancy {layout.redundancy}")
+        print(f"{title}, seed {asked.seed}, trial {trial}")
         for event in events:
             print(lives.as_text(event, stacks))
     if output:

@@ -2,7 +2,7 @@
 
 import click
 
-from .common import console, json_option, print_json
+from .common import json_option, print_json
 from .run import overrides_of, study_flags
 
 
@@ -80,30 +80,29 @@ def _record(setting):
 
 
 def _print(asked, settings, rounds):
-    from rich.table import Table
-
     from spare_mc import report
+    from spare_mc.printing import Table, bold
     from spare_mc.training_setup import failure_free_time
 
-    out = console()
     left = [s for s in settings if s.left]
     best = settings[0].result
-    out.print(
-        f"[bold]Settings that cannot be told from the best at {100 * asked.confidence:g} % confidence "
-        f"({len(left)} of {len(settings)}, {rounds} rounds)[/bold]"
+    heading = (
+        f"Settings that cannot be told from the best at {100 * asked.confidence:g} % confidence "
+        f"({len(left)} of {len(settings)}, {rounds} rounds)"
     )
-    table = Table(box=None, pad_edge=False)
+    print(bold(heading))
+    table = Table()
     keys = [k for k in report.varying([s.result for s in settings]) if k != "training.checkpoint_period"]
     headings = [
         *(k.split(".")[1] for k in keys),
-        "checkpoint \\[s]",
+        "checkpoint [s]",
         "runs",
-        "time-to-train \\[days]",
+        "time-to-train [days]",
         "ratio",
-        "slower than best \\[%]",
+        "slower than best [%]",
     ]
     for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, right=True)
     for setting in left:
         p, e = setting.result.parameters, setting.result.estimates
         total = e.get("time_to_train_s")
@@ -120,7 +119,7 @@ def _print(asked, settings, rounds):
             "-" if total is None else f"{total.mean / failure_free_time(p):.4f}",
             slower,
         )
-    out.print(table)
+    table.print()
     tried = sorted({s.result.parameters["layout.redundancy"] for s in settings})
     if len(tried) > 1 and (at := best.parameters["layout.redundancy"]) in (tried[-1], max(tried[0], 2)):
         print(

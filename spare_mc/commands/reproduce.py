@@ -2,7 +2,7 @@
 
 import click
 
-from .common import console, json_option, number, print_json
+from .common import json_option, number, print_json
 
 
 def _choices(ctx, parameter, value):
@@ -82,35 +82,30 @@ def _redundancies(text):
 
 
 def _print(comparisons, results):
-    from rich.table import Table
-
     from spare_mc import reproduce
+    from spare_mc.printing import Table
 
-    out = console()
     heads = list(dict.fromkeys((c.law, c.scheme, c.groups) for c in comparisons))
     for law, scheme, groups in heads:
         chosen = [c for c in comparisons if (c.law, c.scheme, c.groups) == (law, scheme, groups)]
         runs = chosen[0].result.runs
-        table = Table(
-            title=f"{scheme}, {law} failures, N = {groups}, {runs} runs a point",
-            title_justify="left", title_style="bold", box=None, pad_edge=False,
-        )  # fmt: skip
+        table = Table(f"{scheme}, {law} failures, N = {groups}, {runs} runs a point")
         for heading in (
-            "r", "time-to-train \\[days]", "published", "deviation", "std errors", "ratio", "S_bar/A*", "availability",
+            "r", "time-to-train [days]", "published", "deviation", "std errors", "ratio", "S_bar/A*", "availability",
             "published", "restarts", "published",
         ):  # fmt: skip
-            table.add_column(heading, justify="right", no_wrap=True)
+            table.add_column(heading, right=True)
         for c in chosen:
             table.add_row(*_row(c, reproduce.closed_form_ratio(c.result)))
-        out.print(table)
-        out.print()
+        table.print()
+        print()
     known = [c for c in comparisons if c.within is not None]
     if known:
         good = sum(c.within for c in known)
         print(
             f"{good} of {len(known)} published points: mean total within 1.5 % or 3 combined standard errors"
         )
-    _print_headline(out, results)
+    _print_headline(results)
 
 
 def _row(c, closed):
@@ -136,18 +131,16 @@ def _row(c, closed):
     ]
 
 
-def _print_headline(out, results):
-    from rich.table import Table
-
+def _print_headline(results):
     from spare_mc import reproduce
+    from spare_mc.printing import Table
 
     rows, gains = reproduce.headline(results)
     if not rows:
         return
     table = Table(
-        title="The paper's headline table (Weibull failures): time-to-train over failure-free time, availability",
-        title_justify="left", title_style="bold", box=None, pad_edge=False,
-    )  # fmt: skip
+        "The paper's headline table (Weibull failures): time-to-train over failure-free time, availability"
+    )
     for heading in (
         "N",
         "scheme",
@@ -159,7 +152,7 @@ def _print_headline(out, results):
         "our best r",
         "its ratio",
     ):
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, right=True)
     for row in rows:
         at, best, known = row["at_published"], row["best"], row["published"]
         ours = ["-", "-"]
@@ -173,7 +166,7 @@ def _print_headline(out, results):
             f"{known['time_to_train_ratio']:.2f}", ours[1], f"{known['availability']:.4f}",
             str(best.parameters["layout.redundancy"]), f"{best.estimates['time_to_train_ratio'].mean:.3f}",
         )  # fmt: skip
-    out.print(table)
+    table.print()
     for groups, (ours, theirs) in gains.items():
         saved = f"{100 * ours:.1f} % of replication's time-to-train (published {100 * theirs:.1f} %)"
         print(f"N = {groups}: SPARe saves {saved}")

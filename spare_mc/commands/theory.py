@@ -6,7 +6,7 @@ import click
 
 from spare_mc.errors import UserError
 
-from .common import console, flag_value, json_option, number, print_json
+from .common import flag_value, json_option, number, print_json
 from .run import overrides_of, study_flags
 
 _RARE = ("1e-3", "1e-6", "1e-9", "1e-12")
@@ -38,6 +38,7 @@ def command(
     spare-mc theory -N 600 -r 9 --layout contiguous --system-mtbf "5 min"
     """
     from spare_mc import failure_model, failure_report, study
+    from spare_mc.printing import bold, paragraph
 
     layout = {"kind": kind, "redundancy": redundancy, "file": layout_file, "seed": layout_seed}
     layout["offsets"] = None if offsets is None else [flag_value(o) for o in offsets.split(",")]
@@ -60,19 +61,16 @@ def command(
     if as_json:
         print_json(values)
         return
-    out = console()
     law = values["law"] + (f" (shape {p['failures.shape']:g})" if "failures.shape" in p else "")
-    out.print(
-        f"[bold]{values['layout']}, {values['groups']:,} groups, redundancy {values['redundancy']}[/bold]"
-    )
-    out.print(
+    print(bold(f"{values['layout']}, {values['groups']:,} groups, redundancy {values['redundancy']}"))
+    print(
         f"{law} failures, system MTBF {values['system_mtbf_s']:g} s, "
         f"checkpoint write {values['save_time_s']:g} s, restart {values['restart_time_s']:g} s"
     )
     for line in failure_report.lines(p):
-        out.print(line)
+        paragraph(line)
     for heading, rows in _SECTIONS.items():
-        _print_section(out, heading, rows, values)
+        _print_section(heading, rows, values)
 
 
 def _duration(key, value):
@@ -202,18 +200,16 @@ def _fewest_hosts(layout):
     )
 
 
-def _print_section(out, heading, rows, values):
-    from rich.table import Table
+def _print_section(heading, rows, values):
+    from spare_mc.printing import Table
 
-    table = Table(
-        title=heading, title_justify="left", title_style="bold", box=None, pad_edge=False, show_header=False
-    )
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
+    table = Table(heading)
+    table.add_column()
+    table.add_column(right=True)
+    table.add_column()
     for key, (unit, text) in rows.items():
         value = values[key]
         told = "not known for this layout" if value is None else number(value)
         table.add_row("  " + text.format(**values), told, "" if value is None else unit)
-    out.print()
-    out.print(table)
+    print()
+    table.print()

@@ -2,7 +2,7 @@
 
 import click
 
-from .common import console, json_option, print_json
+from .common import json_option, print_json
 from .run import overrides_of, study_flags
 
 
@@ -54,28 +54,27 @@ def command(study, number, events, output, as_json, **flags):
     if as_json:
         print_json(found.as_json())
         return
-    out = console()
     for event in sorted(found.events, key=lambda event: event.time):
         if events == "steps" or event.kind == "restart" or (events == "all" and event.kind != "step"):
             print(timeline.as_text(event))
-    _print_parts(out, found)
+    _print_parts(found)
     if output:
         print(f"picture: {output}")
 
 
-def _print_parts(out, found):
-    from rich.table import Table
+def _print_parts(found):
+    from spare_mc.printing import Table
 
-    table = Table(title="Wall time", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table("Wall time")
     table.add_column("part")
-    table.add_column("hours", justify="right")
-    table.add_column("share", justify="right")
+    table.add_column("hours", right=True)
+    table.add_column("share", right=True)
     wall = found.summary["wall"]
     for name, value in found.parts.items():
         table.add_row(name, f"{value / 3600e6:,.3f}", f"{100 * value / wall:.2f} %")
     table.add_row("wall", f"{wall / 3600e6:,.3f}", "100.00 %")
-    out.print()
-    out.print(table)
+    print()
+    table.print()
     told = ("committed", "failures", "reorders", "moves", "saves", "restarts", "rolled_back")
     print(", ".join(f"{name.replace('_', ' ')} {found.summary[name]:,}" for name in told))
     if not found.summary["finished"]:
