@@ -16,6 +16,7 @@ from pathlib import Path
 from . import __version__, backends, cores
 from .errors import UserError
 from .kernels import ahead_levels
+from .store_files import Lock
 
 _PATIENCE = 20  # seconds for a GPU's tools to answer
 
@@ -169,17 +170,19 @@ def _answer(command):
 def locking():
     """Whether a lock taken in the current folder holds against another process: None if so, otherwise what is wrong."""
     program = (
-        "import filelock, sys\n"
-        "try: filelock.FileLock(sys.argv[1]).acquire(timeout=0)\n"
-        "except filelock.Timeout: print('refused')\n"
+        "import sys; from spare_mc.store_files import Lock\n"
+        "try: Lock(sys.argv[1])\n"
+        "except BlockingIOError: print('refused')\n"
     )
-    import filelock
 
     try:
         with tempfile.TemporaryDirectory(prefix=".spare-mc-doctor-", dir=".") as folder:
             path = str(Path(folder) / "lock")
-            with filelock.FileLock(path):
+            held = Lock(path)
+            try:
                 told = _answer([sys.executable, "-c", program, path])
+            finally:
+                held.release()
     except OSError as error:
         return f"cannot be tried: {error.strerror or error}"
     return (

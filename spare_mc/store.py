@@ -213,7 +213,7 @@ class Writer:
     def close(self):
         """Publish if anything was added, or the file is new; release the lock."""
         try:
-            if self._lock.is_locked and (self._changed or self._new):
+            if self._lock.held and (self._changed or self._new):
                 self.publish()
         finally:
             self._let_go()

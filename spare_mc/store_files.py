@@ -1,5 +1,6 @@
 """Paths, the writer's lock, and publication by writing beside and renaming."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -39,26 +40,49 @@ def state_of(target):
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def lock(target, path):
-    """The writer's lock on ``<target>.lock``, taken; UserError when another process holds it.
+class Lock:
+    """An exclusive lock on a file, which is made if there is none; the system releases it when its holder dies.
 
-    The system releases it when its holder dies. The lock file itself stays: removing it would let two later writers
-    lock two different files of that name.
+    The file itself stays: removing it would let two later holders lock two different files of that name.
+
+    Raises BlockingIOError where another holds it, other OSErrors where the file cannot be made or locked.
     """
-    import filelock
 
-    held = filelock.FileLock(f"{target}.lock", thread_local=False)
+    _handle = None
+
+    def __init__(self, path):
+        self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)  # not inherited by programs started meanwhile
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.release()
+            raise
+
+    @property
+    def held(self):
+        return self._handle is not None
+
+    def release(self):
+        """Let others have it; a second call does nothing."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    __del__ = release
+
+
+def lock(target, path):
+    """The writer's Lock on ``<target>.lock``; UserError when another process holds it."""
     try:
-        held.acquire(timeout=0)
-    except filelock.Timeout:
-        if not os.path.exists(held.lock_file):  # some file systems say "not found" where they take no files
-            raise UserError(f"{path}: cannot be written: folder {target.parent} takes no new files") from None
+        return Lock(f"{target}.lock")
+    except BlockingIOError:
         raise UserError(
             f"{path}: another process is writing this file; wait for it or choose another -o"
         ) from None
+    except FileNotFoundError:  # the folder is there, but some file systems say so where they take no files
+        raise UserError(f"{path}: cannot be written: folder {target.parent} takes no new files") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be locked: {target.name}.lock: {reason(error)}") from None
-    return held
 
 
 def publish(target, path, image):
