@@ -1,5 +1,6 @@
 """The command line: verbs, thin; each is imported when it is used, so that help is instant."""
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -85,13 +86,17 @@ def _end_on_terminate():
             signal.signal(number, signal.default_int_handler)
 
 
+def _start_and_end_quickly():
+    """Leave out what costs a short run a tenth each and is of no use to it."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's BLAS starts a thread on every core
+    gc.set_threshold(50_000)  # the garbage collector looks through what imports make, which stays
+    atexit.register(gc.freeze)  # and at exit once more, through all of it
+
+
 def main(arguments=None):
     """Entry point. Exit status 0; 1: a check disagrees; 2: bad input; 3: a worker died; 130: interrupted."""
     _end_on_terminate()
-    # At start, each a tenth of a short run, to no use here: NumPy's BLAS starts a thread on every core, and the garbage
-    # collector looks through what imports make, which stays.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    gc.set_threshold(50_000)
+    _start_and_end_quickly()
     try:
         status = group.main(arguments, prog_name="spare-mc", standalone_mode=False) or 0
         if sys.stdout is not None:  # None where a daemon started us without one

@@ -1,7 +1,5 @@
 """The exceptions a user meets, told in one line: bad input, and workers that die."""
 
-import difflib
-
 
 class UserError(ValueError):
     """Something the user gave cannot be used.
@@ -17,6 +15,8 @@ class WorkerError(RuntimeError):
 
 def nearest(name, known):
     """``"; did you mean 'x'?"`` where a known name is near, else the list of known names."""
+    import difflib
+
     known = sorted(known)
     close = difflib.get_close_matches(str(name), known, 1, cutoff=0.55)
     return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known)

@@ -16,11 +16,10 @@ None of it draws random numbers or looks at the clock: the allowances are counts
 """
 
 from functools import lru_cache
-from importlib import resources
 
 import numpy as np
 
-from . import modular
+from . import data, modular
 from .errors import UserError
 from .rulers import OPTIMAL, exists
 
@@ -186,7 +185,7 @@ def _searched(groups, redundancy):
 
 @lru_cache(maxsize=1)
 def _dense_rulers():
-    text = resources.files("spare_mc").joinpath("data", "modular_rulers.txt").read_text(encoding="ascii")
+    text = data.text("modular_rulers.txt")
     rulers = (line.partition(":") for line in text.splitlines() if line and line[0] != "#")
     return {int(groups): tuple(map(int, marks.split())) for groups, _, marks in rulers}
 

@@ -12,7 +12,6 @@ random      r disjoint random permutations (see ``disjoint``)
 custom      offsets, or a whole table, of the user's
 """
 
-import difflib
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
@@ -131,6 +130,8 @@ class Layout:
         ``groups``, may be left out there, and must agree where given.
         """
         if not isinstance(kind, str) or kind not in KINDS:
+            import difflib
+
             near = difflib.get_close_matches(str(kind).lower(), KINDS, 1, 0.5)
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise UserError(f"layout.kind = {kind!r}: {hint}Known kinds: {', '.join(KINDS)}")

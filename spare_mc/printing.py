@@ -17,6 +17,9 @@ def bold(text):
 
 def paragraph(text):
     """Print a line, broken between words where it is long."""
+    if len(text) <= _COLUMNS:
+        print(text)
+        return
     import shutil
     import textwrap
 

@@ -2,13 +2,14 @@
 
 import csv
 from functools import lru_cache
-from importlib import resources
+
+from . import data
 
 PAPER = {"system_mtbf": 300.0, "weibull_shape": 0.78, "gpus": 600_000, "groups": (200, 600, 1000)}
 
 
 def _rows(name):
-    text = resources.files("spare_mc.data").joinpath(name).read_text()
+    text = data.text(name)
     return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
 
 

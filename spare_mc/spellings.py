@@ -10,6 +10,23 @@ from typing import NewType
 Seconds = NewType("Seconds", float)  # a duration
 Seed = NewType("Seed", int)  # a whole number of 64 bits
 _LONGEST = 1e11  # seconds, 3,000 years
+_YEAR = 365.25 * 86400.0  # Julian, as astronomers count
+_UNITS = {
+    name: length
+    for length, names in (
+        (1e-9, "ns nanosecond nanoseconds"),
+        (1e-6, "us µs μs microsecond microseconds"),
+        (1e-3, "ms millisecond milliseconds"),
+        (1.0, "s sec secs second seconds"),
+        (60.0, "min mins minute minutes"),
+        (3600.0, "h hr hrs hour hours"),
+        (86400.0, "d day days"),
+        (7 * 86400.0, "week weeks"),
+        (_YEAR / 12, "month months"),
+        (_YEAR, "a yr year years"),
+    )
+    for name in names.split()
+}
 _DURATION = re.compile(r"(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)\s*([^\W\d_]+)")
 _WORDS = {
     "true": True,
@@ -82,17 +99,12 @@ def seconds(value):
 
 
 def _in_words(text, told):
-    """Numbers with units, added up: "2 h", "1 h 30 min"; nothing else of what the units' library works out."""
+    """Numbers with units, added up: "2 h", "1 h 30 min"."""
     parts = _DURATION.findall(text)
-    if not parts or "".join(f"{n}{u}" for n, u in parts) != re.sub(r"\s+", "", text):
+    known = all(unit in _UNITS for _, unit in parts)
+    if not parts or not known or "".join(f"{n}{u}" for n, u in parts) != re.sub(r"\s+", "", text):
         raise ValueError(told)
-    import pint
-
-    registry = pint.get_application_registry()
-    try:
-        return sum(float(number) * registry.Quantity(1.0, unit).m_as("second") for number, unit in parts)
-    except Exception:  # pint raises errors of many kinds
-        raise ValueError(told) from None
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
 def flag(value):

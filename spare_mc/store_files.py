@@ -3,7 +3,6 @@
 import fcntl
 import os
 import re
-import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -51,7 +50,9 @@ class Lock:
     _handle = None
 
     def __init__(self, path):
-        self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)  # not inherited by programs started meanwhile
+        self._handle = os.open(
+            path, os.O_RDWR | os.O_CREAT, 0o666
+        )  # not inherited by programs started meanwhile
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -98,7 +99,7 @@ def publish(target, path, image):
             file.flush()
             os.fsync(file.fileno())
         if target.exists():
-            shutil.copymode(target, beside)
+            os.chmod(beside, stat.S_IMODE(target.stat().st_mode))
         os.replace(beside, target)
     except OSError as error:
         with suppress(OSError):

@@ -9,11 +9,11 @@ import json
 import sys
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from . import data
 from .errors import UserError, nearest
 from .layouts import Layout
 from .stopping import rules_of
@@ -106,7 +106,7 @@ class Study:
 
 def presets():
     """Names of the studies that come with the package."""
-    return sorted(p.name[:-5] for p in resources.files("spare_mc.data").iterdir() if p.name.endswith(".toml"))
+    return data.names(".toml")
 
 
 def load(source=None, overrides=None):
@@ -144,7 +144,7 @@ def _source(source):
     elif isinstance(source, dict):
         raw = {section: dict(v) if isinstance(v, dict) else v for section, v in source.items()}
     elif str(source) in presets():
-        text, label = resources.files("spare_mc.data").joinpath(f"{source}.toml").read_text(), str(source)
+        text, label = data.text(f"{source}.toml"), str(source)
         raw = _parsed(text, label)
     else:
         path, label = Path(source), str(source)

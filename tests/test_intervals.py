@@ -179,6 +179,22 @@ def test_weights_are_repetitions():
     assert intervals.sample_interval(values, weights) == pytest.approx(repeated, rel=1e-14)
 
 
+@pytest.mark.parametrize("count", [1, 2, 5, 16, 101])
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
+def test_quantiles_are_numpys(count, share):
+    values = np.random.default_rng(count).normal(size=count)
+    assert intervals.quantile_interval(values, share).mean == np.quantile(values, share)
+
+
+@pytest.mark.parametrize("count", [1, 2, 16, 61, 1000, 100_000])
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
+def test_the_binomial_curve_is_scipys(count, share):
+    from scipy.special import bdtr
+
+    theirs = bdtr(np.arange(count, dtype=float), count, share)
+    np.testing.assert_allclose(intervals._binomial_curve(count, share), theirs, rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99, 0.999, 0.999999])
 def test_student_quantiles_are_scipys(confidence):
     from scipy.special import stdtrit

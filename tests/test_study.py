@@ -198,7 +198,8 @@ def test_files_that_cannot_be_used(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("1 h 30 min", 5400.0), ("1h30min", 5400.0), ("1e3 s", 1000.0), (".5 days", 43200.0)],
+    [("1 h 30 min", 5400.0), ("1h30min", 5400.0), ("1e3 s", 1000.0), (".5 days", 43200.0)]
+    + [("250 ms", 0.25), ("2 weeks", 1209600.0), ("5 years", 5 * 365.25 * 86400.0)],
 )
 def test_durations_in_words_add_up(text, expected):
     loaded = study.load(with_key("failures.system_mtbf", text))
