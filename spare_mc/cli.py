@@ -30,8 +30,18 @@ VERBS = {
 }
 
 
+class _ReaderGone(Exception):
+    """Whoever read our output went away (head, less): nothing more to say."""
+
+
 class Verbs(click.Group):
     """A group whose commands are imported on demand."""
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # of which Click would make exit status 1, a check that disagrees
+            raise _ReaderGone from None
 
     def list_commands(self, ctx):
         return list(VERBS)
@@ -120,9 +130,9 @@ def main(arguments=None):
         more = f"; what was counted is in {stored}, the same command goes on from there" if stored else ""
         print(f"spare-mc: interrupted{more}", file=sys.stderr)
         status = 130
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader went away (head, less): nothing more to say
-        status = 141
+    except (BrokenPipeError, _ReaderGone):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still to be written would be tried again at exit
+        status = 141  # as of a program that the system ends for it
     except OSError as error:
         status = _fail(f"{error.filename or 'standard output'}: cannot be written: {error.strerror}")
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what could not be written would be tried again at exit

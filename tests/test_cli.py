@@ -1,6 +1,7 @@
 """The command line as a stranger uses it: what it prints, what it refuses, and with which exit status."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -221,3 +222,13 @@ def test_a_full_standard_output_is_one_line(arguments):
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2
     assert done.stderr == "spare-mc: error: standard output: cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_who_leaves_ends_a_verb_quietly(results, unbuffered):
+    command = [sys.executable, "-c", "from spare_mc.cli import main; main()", "show", str(results), "--json"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    verb = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    verb.stdout.close()
+    assert (verb.wait(), verb.stderr.read()) == (141, b"")
+    verb.stderr.close()
