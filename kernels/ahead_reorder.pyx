@@ -5,8 +5,9 @@ import numpy as np
 
 from .controller_state import blank_state, plan
 from .reorder_columns import BY_FAILURES, COLUMNS, PHASES, pattern_memory
+from .reorder_life import Decision, events
 
-__all__ = ["BY_FAILURES", "COLUMNS", "PHASES", "lives", "plan"]
+__all__ = ["BY_FAILURES", "COLUMNS", "PHASES", "decisions", "lives", "plan"]
 
 include "ahead_keys.pxi"
 include "ahead_arrays.pxi"
@@ -27,6 +28,14 @@ cdef enum:  # columns of counts by failures behind those of the phases
 
 if COLUMN_COUNT != len(COLUMNS) or BY_COUNT != len(BY_FAILURES):
     raise ImportError("built from other sources than reorder_columns.py: build it again")
+
+
+cdef int bind_pattern(pattern* p, memory) except -1:
+    """Point ``p`` to the arrays of pattern_memory, which must outlive it."""
+    keys, order, starts = memory
+    p.groups, p.slots, p.keys = keys.shape[0], starts.shape[0] - 1, <uint32_t*>address(keys, "uint32")
+    p.order, p.starts = <int32_t*>address(order, "int32"), <int32_t*>address(starts, "int32")
+    return 0
 
 
 cdef void sort_groups(pattern* p) noexcept nogil:
@@ -132,9 +141,7 @@ def lives(plan, seed, first, int64_t[:, ::1] rows not None, by_failures=None, mo
     cdef life16 small
     cdef life32 large
     state, memory = blank_state(plan), pattern_memory(n)
-    keys, order, starts = memory
-    p.groups, p.slots, p.keys = n, starts.shape[0] - 1, <uint32_t*>address(keys, "uint32")
-    p.order, p.starts = <int32_t*>address(order, "int32"), <int32_t*>address(starts, "int32")
+    bind_pattern(&p, memory)
     if count == 0:
         return
     if plan.stacks.dtype == np.uint16:
@@ -145,3 +152,46 @@ def lives(plan, seed, first, int64_t[:, ::1] rows not None, by_failures=None, mo
         bind(&large, plan, state)
         with nogil:
             live_all(&large, &p, k0, k1, trial, &rows[0, 0], count, &by[0, 0], &histogram[0], batch)
+
+
+cdef told(life* s, groups):
+    cdef int64_t g
+    cdef decision made
+    for g in groups:
+        take_out(s, g)
+    made = decide(s)
+    return Decision(made.phase, made.moves, made.patch, made.changed, s.before, s.depth, s.found)
+
+
+cdef class Controller:
+    """A controller that Python tells of failures; its stacks and labels are those of ``state``."""
+
+    cdef object plan, state
+    cdef life16 small
+    cdef life32 large
+    cdef bint is_small
+
+    def __init__(self, plan, state):
+        self.plan, self.state = plan, state
+        self.is_small = plan.stacks.dtype == np.uint16
+        if self.is_small:
+            bind(&self.small, plan, state)
+            reset(&self.small)
+        else:
+            bind(&self.large, plan, state)
+            reset(&self.large)
+
+    def decided(self, groups):
+        """Take the groups out and decide: a ``reorder_life.Decision``."""
+        return told(&self.small, groups) if self.is_small else told(&self.large, groups)
+
+
+def decisions(plan, seed, trial, batch=1):
+    """One life, decision by decision: ``reorder.decisions``, its arguments and its events."""
+    cdef pattern p
+    memory = pattern_memory(plan.stacks.shape[0])
+    bind_pattern(&p, memory)
+    draw_full(p.keys, p.groups, seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF, trial)
+    sort_groups(&p)
+    state = blank_state(plan)
+    return events(plan, state, memory[1], Controller(plan, state).decided, batch)

@@ -4,8 +4,6 @@ A trial's failure order is the order of its pattern keys (``philox.pattern_keys`
 survival and stack kernels: the endurable failures of a trial are the same numbers there and here.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from .controller import (
@@ -25,8 +23,9 @@ from .controller_jit import device, inner
 from .controller_state import LABEL, OUT, SCRATCH
 from .philox import pattern_keys, split64
 from .reorder_columns import BY_FAILURES, COLUMNS, PHASES, pattern_memory
+from .reorder_life import Decision, events
 
-__all__ = ["BY_FAILURES", "COLUMNS", "PHASES", "Event", "Promotion", "failure_order", "life", "lives", "plan"]
+__all__ = ["BY_FAILURES", "COLUMNS", "PHASES", "decisions", "failure_order", "lives", "plan"]
 
 
 def lives(plan, seed, first, rows, by_failures=None, moves=None, batch=1):
@@ -140,71 +139,20 @@ def failure_order(keys, order, starts):
         order[j] = g
 
 
-class Promotion(NamedTuple):
-    """One type that a reorder brought into a prefix: places count from 0."""
-
-    type: int
-    group: int
-    old_place: int
-    new_place: int
-
-
-class Event(NamedTuple):
-    """One decision of life(): what failed, what the controller did, and the stacks before and after."""
-
-    failures: int  # groups out so far, this batch included
-    groups: tuple  # those of this batch, in failure order
-    phase: int  # index into PHASES
-    moves: int
-    promotions: tuple  # of Promotion, by (group, new place)
-    depth_before: int
-    depth_after: int
-    uncovered: int  # types that the failures left uncovered at the depth before
-    patch: int  # groups with places to compute again
-    changed: int  # places to compute again
-    before: np.ndarray  # int32[N, r], stacks before the decision, -1 padded; dead groups': as they died
-    after: np.ndarray  # int32[N, r], stacks after it
-    alive: np.ndarray  # bool[N], after the failures
-
-
-def life(plan, seed, trial, batch=1):
-    """The life of one trial, decision by decision: a generator of Event, the last one the wipe-out.
+def decisions(plan, seed, trial, batch=1):
+    """The life of one trial, decision by decision: a generator of ``reorder_life.Event``, the last one the wipe-out.
 
     Same device functions, order and batches as lives(); for teaching, plots and tests.
     """
-    n = plan.stacks.shape[0]
-    keys, order, starts = pattern_memory(n)
+    keys, order, starts = pattern_memory(plan.stacks.shape[0])
     pattern_keys(keys, *split64(seed), np.uint64(trial))
     failure_order(keys, order, starts)
     state = plain_state(plan)
-    phase, k = FIXED, 0
-    while phase != WIPED:
-        groups = tuple(int(g) for g in order[k : k + batch])
-        k += len(groups)
+
+    def decided(groups):
         for g in groups:
             fail(plan, state, g)
-        before = _padded(plan, state)
-        phase, moves, patch, changed = (int(value) for value in decide(plan, state))
-        depths = int(state.reg[BEFORE]), int(state.reg[DEPTH])
-        after = _padded(plan, state)
-        promotions = _promotions(before, after, depths[1]) if phase == REORDER else ()
-        yield Event(
-            k, groups, phase, moves, promotions, *depths, int(state.reg[FOUND]), patch, changed, before, after,
-            state.table[LABEL] != OUT,
-        )  # fmt: skip
+        made = (int(value) for value in decide(plan, state))
+        return Decision(*made, *(int(state.reg[place]) for place in (BEFORE, DEPTH, FOUND)))
 
-
-def _padded(plan, state):
-    """The stacks, int32[N, r], short rows padded with -1."""
-    inside = np.arange(state.stack.shape[1]) < plan.width[:, None]
-    return np.where(inside, state.stack.astype(np.int32), np.int32(-1))
-
-
-def _promotions(before, after, depth):
-    found = []
-    for g in np.flatnonzero((before != after).any(axis=1)):
-        old = list(before[g])
-        for place, t in enumerate(after[g, :depth]):
-            if old.index(t) >= depth:  # a short row never changes, so t is a type
-                found.append(Promotion(int(t), int(g), old.index(t), place))
-    return tuple(found)
+    return events(plan, state, order, decided, batch)

@@ -131,7 +131,9 @@ def main(arguments=None):
         print(f"spare-mc: interrupted{more}", file=sys.stderr)
         status = 130
     except (BrokenPipeError, _ReaderGone):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still to be written would be tried again at exit
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), 1
+        )  # what is still to be written would be tried again at exit
         status = 141  # as of a program that the system ends for it
     except OSError as error:
         status = _fail(f"{error.filename or 'standard output'}: cannot be written: {error.strerror}")

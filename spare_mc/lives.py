@@ -19,8 +19,8 @@ def life(layout, *, seed=0, trial=0, batch=1):
 
     Yields
     ------
-    ``spare_mc.kernels.reorder.Event``: ``failures`` so far, ``groups`` of this batch, ``phase`` (index into
-    ``spare_mc.kernels.reorder.PHASES``), ``moves``, ``promotions`` (type, group, old and new place, from 0),
+    ``spare_mc.kernels.reorder_life.Event``: ``failures`` so far, ``groups`` of this batch, ``phase`` (index into
+    ``spare_mc.kernels.reorder_columns.PHASES``), ``moves``, ``promotions`` (type, group, old and new place, from 0),
     ``depth_before`` and ``depth_after``, ``patch`` (groups that compute again), ``before`` and ``after`` (int32[N, r],
     the stacks, short rows padded with -1), ``alive`` (bool[N]). The last event is the wipe-out.
 
@@ -30,14 +30,15 @@ def life(layout, *, seed=0, trial=0, batch=1):
     seed = check_whole("seed", seed, 0, 2**64 - 1)
     trial = check_whole("trial", trial, 0, 2**63 - 1)
     batch = check_whole("batch", batch, 1, layout.groups)
-    from .kernels import reorder
+    from .backends import telling
 
-    return reorder.life(reorder.plan(layout.host_table(), layout.stack_table()), seed, trial, batch)
+    kernel = telling("reordering")
+    return kernel.decisions(kernel.plan(layout.host_table(), layout.stack_table()), seed, trial, batch)
 
 
 def phase_name(event):
     """fixed, depth, reorder or wipe-out."""
-    from .kernels.reorder import PHASES
+    from .kernels.reorder_columns import PHASES
 
     return PHASES[event.phase]
 

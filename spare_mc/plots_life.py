@@ -10,7 +10,7 @@ def plot_life(events, layout, path):
 
     Parameters
     ----------
-    events : list of ``spare_mc.kernels.reorder.Event``, a whole life
+    events : list of ``spare_mc.kernels.reorder_life.Event``, a whole life
     layout : Layout it is of
     path : .png, .svg or .pdf file; an existing picture is replaced
 

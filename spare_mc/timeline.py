@@ -58,23 +58,16 @@ def timeline(point, *, seed=0, run=0, limit=1_000_000):
     seed = check_whole("seed", seed, 0, 2**64 - 1)
     run = check_whole("run", run, 0, 2**63 - 1)
     limit = check_whole("limit", limit, 1, 10**8)
+    from .backends import telling
     from .training_setup import kernel_plan
 
-    kernel = _kernel()
+    kernel = telling("training")
     row, events = kernel.timeline(kernel_plan(point.parameters, point.layout), seed, run, limit)
     names = kernel.columns(point.layout.redundancy)
     summary = {name: int(value) for name, value in zip(names, row, strict=True)}
     parts = {name: summary[name] for name in kernel.PARTS}
     told = [Event(kernel.EVENTS[kind], int(time), int(a), int(b)) for kind, time, a, b in events]
     return Timeline(told, summary, parts, len(told) < limit)
-
-
-def _kernel():
-    """A kernel that tells events: Cython's where it was built, as it need not be compiled first."""
-    from .backends import BACKENDS, choose
-
-    name = "numba" if BACKENDS["cython"].missing(("training",)) else "cython"
-    return choose(name, ("training",)).kernel("training")
 
 
 def clock(microseconds):

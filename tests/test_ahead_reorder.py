@@ -89,6 +89,22 @@ def test_wide_numbers_change_nothing(name, level):
     assert equal(lives(kernel, wide(plan), 6), lives(kernel, plan, 6))
 
 
+@kernels
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("name", [*LAYOUTS, "golomb 600/9"])
+def test_decisions_equal_numba(name, batch, level):
+    kernel, plan = kernel_at(level), plan_of((LAYOUTS | LARGE)[name])
+    for form in (plan, wide(plan)):
+        pairs = zip(
+            kernel.decisions(form, SEED, FIRST, batch),
+            reorder.decisions(form, SEED, FIRST, batch),
+            strict=True,
+        )
+        for ours, theirs in pairs:
+            assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
+    assert ours.phase == 3
+
+
 def test_counts_are_added_to_and_may_be_left_out():
     kernel, plan = ahead("ahead_reorder"), plan_of(LAYOUTS["golomb 31/5"])
     rows, by_failures, moves = lives(kernel, plan, 10)

@@ -35,7 +35,7 @@ def test_every_state_of_a_life_equals_the_reference(name, batch):
     hosts, stacks = layout.host_table(), layout.stack_table()
     for trial in range(2 if NO_JIT else 12):
         order = reference.failure_order(layout.groups, SEED, trial)
-        events = list(reorder.life(make_plan(layout), SEED, trial, batch))
+        events = list(reorder.decisions(make_plan(layout), SEED, trial, batch))
         told = list(reference_reorder.life(hosts, stacks, order, batch))
         assert len(events) == len(told) and events[-1].phase == 3
         twins = reference_reorder.life(hosts, stacks, order, batch)

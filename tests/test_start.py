@@ -56,3 +56,13 @@ def test_show_imports_little(tmp_path):
     loaded_by(*arguments)
     libraries, modules = loaded_by("show", path)
     assert libraries <= NEEDED and not modules & HEAVY
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("life", "-N", 13, "-r", 4), ("timeline", "-N", 13, "-r", 4, "--steps", 50, "--system-mtbf", 300)],
+)
+def test_single_trials_need_no_compiler(arguments):
+    ahead("ahead_reorder")
+    libraries, modules = loaded_by(*arguments)
+    assert libraries <= NEEDED and not modules & HEAVY
