@@ -14,7 +14,18 @@ def _measure(measure, layout, backend, threads, **asked):
     return engine.results(study, memory.tally)[0]
 
 
-def survival(layout, *, trials=1_000_000, seed=0, backend="auto", threads=None, confidence=0.95):
+_SECTIONS = ("cluster", "failures", "domains", "replay")
+
+
+def _sections(given):
+    """Sections of a study given as keyword arguments; UserError for any other name."""
+    for name in given:
+        if name not in _SECTIONS:
+            raise UserError(f"unknown argument {name!r}; {nearest(name, _SECTIONS)}")
+    return given
+
+
+def survival(layout, *, trials=1_000_000, seed=0, backend="auto", threads=None, confidence=0.95, **sections):
     """How many failures a layout endures, by simulation of its failure orders.
 
     Parameters
@@ -25,6 +36,8 @@ def survival(layout, *, trials=1_000_000, seed=0, backend="auto", threads=None, 
     backend : "auto", "numba", "cython" or "reference"; all give the same counts
     threads : worker threads; None takes the cores this process may use
     confidence : of the intervals
+    sections : ``cluster``, ``failures``, ``domains``, ``replay``: dicts of keys as in those sections of a study
+        (docs/study.md); without them groups fail in a uniformly random order, and nothing is said of time
 
     Returns
     -------
@@ -33,10 +46,11 @@ def survival(layout, *, trials=1_000_000, seed=0, backend="auto", threads=None, 
 
     Raises UserError (a ValueError) for bad arguments.
     """
-    return _measure("survival", layout, backend, threads, trials=trials, seed=seed, confidence=confidence)
+    asked = {"trials": trials, "seed": seed, "confidence": confidence, **_sections(sections)}
+    return _measure("survival", layout, backend, threads, **asked)
 
 
-def stacks(layout, *, trials=100_000, seed=0, backend="auto", threads=None, confidence=0.95):
+def stacks(layout, *, trials=100_000, seed=0, backend="auto", threads=None, confidence=0.95, **sections):
     """The least all-reduce stack after every failure, S*(k), over simulated lives of a layout.
 
     Parameters as in ``survival``. Returns a PointResult with, besides what ``survival`` gives,
@@ -44,23 +58,25 @@ def stacks(layout, *, trials=100_000, seed=0, backend="auto", threads=None, conf
     ``["above_bound_fraction"]``; ``.curves["min_stack"]``, the mean S* among the trials alive after k failures,
     and ``["min_stack_bound"]``, c(k) = ceil(N/(N-k)); ``.tallies["stacks"].counts["trials_at_depth"]``, int64[N+1, r].
     """
-    return _measure("stacks", layout, backend, threads, trials=trials, seed=seed, confidence=confidence)
+    asked = {"trials": trials, "seed": seed, "confidence": confidence, **_sections(sections)}
+    return _measure("stacks", layout, backend, threads, **asked)
 
 
-def reordering(layout, *, trials=100_000, seed=0, backend="auto", threads=None, confidence=0.95):
+def reordering(layout, *, trials=100_000, seed=0, backend="auto", threads=None, confidence=0.95, **sections):
     """What the reordering controller does over simulated lives of a layout, one failure at a time.
 
     Parameters as in ``survival``. Returns a PointResult with, besides what ``survival`` gives,
     ``.estimates["reorder_fraction"]`` (of failures), ``["moves_per_reorder"]``, ``["patch_stacks"]`` (per reorder);
     curves ``phase_fixed``, ``phase_depth``, ``phase_reorder`` (shares) and ``moves`` (mean) at the k-th failure.
     """
-    return _measure("reordering", layout, backend, threads, trials=trials, seed=seed, confidence=confidence)
+    asked = {"trials": trials, "seed": seed, "confidence": confidence, **_sections(sections)}
+    return _measure("reordering", layout, backend, threads, **asked)
 
 
 def training(
     layout,
     *,
-    system_mtbf,
+    system_mtbf=None,
     law="exponential",
     shape=None,
     gpus_per_group=None,
@@ -77,10 +93,12 @@ def training(
     ----------
     layout : Layout; replication takes only its groups and redundancy
     system_mtbf : mean time between failures of the full-strength system, seconds or words such as "5 min"
-    law, shape : "exponential", or "weibull" with its shape
+    law, shape : of the groups' lifetimes
     gpus_per_group : GPUs of a group; reports GPU-hours
     runs : training runs
-    settings : keys of section [training] of a study (docs/study.md): scheme, rules, steps, checkpoint_steps, ...
+    settings : keys of section [training] of a study (docs/study.md): scheme, rules, steps, checkpoint_steps, ...; and
+        the sections ``cluster``, ``failures``, ``domains``, ``replay`` as in ``survival``, ``failures`` in place of
+        ``system_mtbf``, ``law`` and ``shape``
     seed, backend, threads, confidence : as in ``survival``
 
     Returns
@@ -90,10 +108,16 @@ def training(
 
     Raises UserError (a ValueError) for bad arguments.
     """
-    failures = {"law": law, "system_mtbf": system_mtbf} | ({} if shape is None else {"shape": shape})
+    sections = {name: settings.pop(name) for name in _SECTIONS if name in settings}
     unknown = [name for name in settings if name not in KEYS["training"]]
     if unknown:
         raise UserError(f"training: unknown setting {unknown[0]!r}; {nearest(unknown[0], KEYS['training'])}")
+    stated = {"system_mtbf": system_mtbf, "shape": shape, "law": None if law == "exponential" else law}
+    for name, value in stated.items():
+        if value is not None:
+            sections["failures"] = {**sections.get("failures", {}), name: value}
+    if gpus_per_group is not None:
+        sections["cluster"] = {**sections.get("cluster", {}), "gpus_per_group": gpus_per_group}
     return _measure(
         "training",
         layout,
@@ -102,9 +126,8 @@ def training(
         runs=runs,
         seed=seed,
         confidence=confidence,
-        cluster={} if gpus_per_group is None else {"gpus_per_group": gpus_per_group},
-        failures=failures,
         training=settings,
+        **sections,
     )
 
 

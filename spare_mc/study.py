@@ -260,14 +260,17 @@ def _trials(sampling):
 
 
 def of_layout(
-    layout, measure, *, seed=0, confidence=0.95, trials=0, runs=0, cluster=None, failures=None, training=None
+    layout, measure, *, seed=0, confidence=0.95, trials=0, runs=0, cluster=None, training=None, **failing
 ):
-    """A Study of one point, of a Layout that is already there; sections are dicts of keys as in a file."""
+    """A Study of one point, of a Layout that is already there; sections are dicts of keys as in a file.
+
+    failing : the sections failures, domains, replay
+    """
     cluster = validated("cluster", {"groups": layout.groups, **(cluster or {})}, "cluster")
     asked = validated("study", {"seed": seed, "measure": [measure]}, "study")
     sampling = validated("sampling", {"trials": trials, "runs": runs, "confidence": confidence}, "sampling")
     training = validated("training", training or {}, "training")
-    point = _point_of(layout, cluster, {"failures": failures or {}}, measure, (measure,), training)
+    point = _point_of(layout, cluster, failing, measure, (measure,), training)
     return Study(
         name=f"{layout.kind}-n{layout.groups}-r{layout.redundancy}",
         seed=asked.seed,

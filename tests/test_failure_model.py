@@ -187,3 +187,14 @@ def _refused_cluster(cluster, **failures):
             {"cluster": cluster, "layout": {"redundancy": 3}, "failures": {"group_mtbf": 5, **failures}}
         )
     return str(told.value)
+
+
+def test_the_python_interface_takes_the_same_sections():
+    import spare_mc
+
+    layout = spare_mc.Layout.golomb(20, 3)
+    asked = {"law": "gamma", "shape": 0.5, "gpu_mtbf": "5000 h"}
+    found = spare_mc.survival(layout, trials=10, failures=asked, cluster={"gpus_per_group": 64})
+    assert found.parameters == parameters(**asked)
+    with pytest.raises(UserError, match="unknown argument 'failure'; did you mean 'failures'"):
+        spare_mc.survival(layout, trials=10, failure=asked)
