@@ -116,6 +116,21 @@ cdef inline void found(run_memory* s, int64_t g, int64_t now) noexcept nogil:
         s.due[g] = now + draw(s, g)
 
 
+cdef void rewind(run_memory* s) noexcept nogil:
+    """Take the system clock back to now: events looked ahead of it have not happened, whom they hit is open."""
+    cdef int64_t ahead = 0, i, g
+    while ahead < s.reg[SOON_COUNT] and s.due[s.soon[s.reg[SOON_COUNT] - 1 - ahead]] > s.reg[NOW]:
+        ahead += 1
+    if ahead:
+        s.reg[SOON_COUNT] -= ahead
+        s.reg[EVENT_INDEX] -= ahead
+        s.reg[EDGE] = s.due[s.soon[s.reg[SOON_COUNT]]]
+        for i in range(s.reg[SOON_COUNT], s.reg[SOON_COUNT] + ahead):
+            g = s.soon[i]
+            s.status[g] = ALIVE
+            s.due[g] = NEVER
+
+
 cdef inline void drop(run_memory* s, int64_t begin, int64_t end) noexcept nogil:
     """Take the places begin <= i < end off SOON."""
     cdef int64_t i, count = end - begin

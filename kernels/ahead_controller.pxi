@@ -157,6 +157,59 @@ cdef inline int64_t places_again(life* s, int64_t group) noexcept nogil:
     return places
 
 
+cdef void rejoin(life* s, int64_t group) noexcept nogil:
+    """``controller.rejoin``."""
+    cdef int64_t place, width = s.width[group], row = group * s.redundancy
+    if s.label[group] != OUT_LABEL:
+        return
+    s.label[group] = FAR
+    s.alive += 1
+    for place in range(width):
+        s.stack[row + place] = s.stacks[row + place]
+    for place in range(min(s.depth, width)):
+        s.cover[s.stack[row + place]] += 1
+
+
+cdef int64_t relax(life* s) noexcept nogil:
+    """``controller.relax``: the depth becomes the least feasible again; returns the promotions this takes."""
+    cdef int64_t depth, t
+    cdef decision made
+    s.event += 1
+    s.touched_count = 0
+    s.before = s.depth
+    s.found = 0
+    depth = (s.groups + s.alive - 1) // s.alive
+    if depth >= s.before:
+        return 0
+    shallow(s, depth)
+    while True:
+        # From the cover anew, in ascending order: the tie rule's.
+        s.uncovered_count = 0
+        for t in range(s.groups):
+            if s.cover[t] == 0:
+                s.uncovered[s.uncovered_count] = t
+                s.uncovered_count += 1
+        if promote(s, depth):
+            break
+        undo(s, depth)
+        depth += 1
+        deepen(s, depth)
+    s.uncovered_count = 0
+    made.moves = made.changed = 0
+    settle_groups(s, &made)
+    return made.moves
+
+
+cdef void shallow(life* s, int64_t depth) noexcept nogil:
+    """Let alive prefixes reach ``depth`` places only, less than they do."""
+    cdef int64_t g, place
+    for g in range(s.groups):
+        if s.label[g] != OUT_LABEL:
+            for place in range(depth, min(s.depth, <int64_t>s.width[g])):
+                s.cover[s.stack[g * s.redundancy + place]] -= 1
+    s.depth = depth
+
+
 cdef decision repair(life* s) noexcept nogil:
     cdef decision made
     cdef int64_t depth = s.before

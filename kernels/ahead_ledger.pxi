@@ -61,6 +61,8 @@ cdef inline void shrink(run_memory* s) noexcept nogil:
 cdef void fail(run_memory* s, int64_t g, int64_t time) noexcept nogil:
     """Group g is found failed at ``time`` [us]."""
     found(s, g, time)
+    if s.reg[ELASTIC]:
+        s.ready[g] = time
     s.reg[FAILURES] += 1
     note(s, FAILURE, time, g, 0)
 

@@ -55,6 +55,10 @@ cdef inline void enqueue(run_memory* s, int64_t g) noexcept nogil:
     s.reg[LOWEST] = min(s.reg[LOWEST], g)
 
 
+cdef inline int64_t block_of(run_memory* s, int64_t blocks, int64_t g) noexcept nogil:
+    return g // s.reg[REDUNDANCY] if s.reg[PLACEMENT] == CONSECUTIVE else g % blocks
+
+
 cdef bint handle_lowest(run_memory* s, int64_t* living, int64_t blocks) noexcept nogil:
     """Take the lowest-numbered pending group out of its block; returns whether the block still lives."""
     cdef int64_t g = s.reg[LOWEST], chunk = g >> 5, following = s.reg[GROUPS], block
@@ -70,7 +74,7 @@ cdef bint handle_lowest(run_memory* s, int64_t* living, int64_t blocks) noexcept
         while s.status[following] != PENDING:
             following += 1
     s.reg[LOWEST] = following
-    block = g // s.reg[REDUNDANCY] if s.reg[PLACEMENT] == CONSECUTIVE else g % blocks
+    block = block_of(s, blocks, g)
     living[block] -= 1
     return living[block] > 0
 
@@ -131,14 +135,19 @@ cdef void run_replication(
     """Runs first, first + 1, ..., a row each; ``living``, a number a block, is workspace."""
     cdef int64_t r = s.reg[REDUNDANCY], saver, seen, i
     cdef Py_ssize_t row
+    cdef bint elastic = s.reg[ELASTIC] > 0
     for row in range(count):
         open_book(s, first + row)
         start(s)
+        restock(s)
         begin_life(s, living, blocks)
         saver = -1
         while goes_on(s):
             begin_step(s)
             s.reg[DEPTH_STEPS + r - 1] += 1
+            if elastic:
+                for i in range(come_back(s, -1)):
+                    living[block_of(s, blocks, s.back[i])] += 1
             seen = s.reg[OUT_COUNT]
             compute_blocks(s, saver)
             saver = -1
@@ -146,6 +155,7 @@ cdef void run_replication(
                 enqueue(s, s.out[i])
             if not settle_blocks(s, living, blocks):
                 roll_back(s, restart(s))
+                restock(s)
                 begin_life(s, living, blocks)
             elif commit(s, r):
                 saver = save_by_first_unhandled(s)

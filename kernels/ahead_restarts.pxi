@@ -55,13 +55,8 @@ cdef int64_t window(run_memory* s, int64_t g) noexcept nogil:
 
 cdef int64_t restart_system(run_memory* s) noexcept nogil:
     """Restart under the one system clock; if failures extend it, an event hits any of the N groups."""
-    cdef int64_t ahead = 0, end, g
-    # Events looked ahead of now have not happened: take the clock back to the first of them.
-    while ahead < s.reg[SOON_COUNT] and s.due[s.soon[s.reg[SOON_COUNT] - 1 - ahead]] > s.reg[NOW]:
-        ahead += 1
-    if ahead:
-        s.reg[EVENT_INDEX] -= ahead
-        s.reg[EDGE] = s.due[s.soon[s.reg[SOON_COUNT] - ahead]]
+    cdef int64_t end, g
+    rewind(s)
     while s.reg[EDGE] <= s.reg[NOW]:  # nobody was left to be hit
         strike(s, s.reg[EDGE])
     s.reg[SOON_COUNT] = 0

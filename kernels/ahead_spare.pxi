@@ -170,19 +170,36 @@ cdef int64_t save_by_first_alive(run_memory* s) noexcept nogil:
     return g
 
 
+cdef int64_t rejoin_groups(run_memory* s, life* stacks, int64_t seen) noexcept nogil:
+    """A step begins where groups can come back; returns how many do. The depth is then as the rule says."""
+    cdef int64_t i, moves, back = come_back(s, s.out[seen] if s.reg[OUT_COUNT] > seen else -1)
+    if back > 0:
+        for i in range(back):
+            rejoin(stacks, s.back[i])
+        if s.reg[KEEP_DEPTH] == 0:
+            moves = relax(stacks)
+            s.reg[REJOIN_MOVES] += moves
+            if stacks.depth < stacks.before:
+                note(s, REJOIN, s.reg[NOW], moves, stacks.depth)
+    return back
+
+
 cdef void run_spare(
     run_memory* s, life* stacks, int64_t* counts, int64_t first, int64_t* rows, Py_ssize_t count) noexcept nogil:
     """Runs first, first + 1, ..., a row each; ``counts``, r + 1 numbers, is workspace."""
     cdef int64_t seen, saver
     cdef Py_ssize_t i
-    cdef bint alive
+    cdef bint alive, elastic = s.reg[ELASTIC] > 0
     for i in range(count):
         open_book(s, first + i)
         start(s)
+        restock(s)
         reset(stacks)
         seen, saver = 0, -1
         while goes_on(s):
             begin_step(s)
+            if elastic:
+                seen -= rejoin_groups(s, stacks, seen)
             compute_stacks(s, stacks.depth, saver)
             saver = -1
             if s.reg[OUT_COUNT] > seen:
@@ -197,6 +214,7 @@ cdef void run_spare(
                     saver = save_by_first_alive(s)
             else:
                 roll_back(s, restart(s))
+                restock(s)
                 reset(stacks)
                 s.reg[FIRST_ALIVE] = 0
                 seen = 0

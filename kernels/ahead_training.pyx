@@ -29,10 +29,14 @@ include "ahead_jitter.pxi"
 include "ahead_clocks.pxi"
 include "ahead_ledger.pxi"
 include "ahead_restarts.pxi"
+include "ahead_returns.pxi"
 include "ahead_spare.pxi"
 include "ahead_replication.pxi"
 
-_PLACES = {"NOW": NOW, "NOTED": NOTED, "RUN_1": RUN_1, "SCHEME": SCHEME, "DEPTH_STEPS": DEPTH_STEPS, "BLOCK": BLOCK}
+_PLACES = {
+    "NOW": NOW, "NOTED": NOTED, "RUN_1": RUN_1, "SCHEME": SCHEME, "SHIFT": SHIFT, "DEPTH_STEPS": DEPTH_STEPS,
+    "BLOCK": BLOCK,
+}
 if NAMED != len(COLUMNS) or any(getattr(training_state, name) != place for name, place in _PLACES.items()):
     # it would write past the ends of the arrays
     raise ImportError("built from other sources than training_state.py: build it again")

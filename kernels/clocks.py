@@ -187,6 +187,22 @@ def found(reg, real, group, g, now):
         group[DUE, g] = now + draw(reg, real, group, g)
 
 
+@device
+def rewind(reg, group):
+    """Take the system clock back to now: events looked ahead of it have not happened, whom they hit is open."""
+    ahead = 0
+    while ahead < reg[SOON_COUNT] and group[DUE, group[SOON, reg[SOON_COUNT] - 1 - ahead]] > reg[NOW]:
+        ahead += 1
+    if ahead:
+        reg[SOON_COUNT] -= ahead
+        reg[EVENT_INDEX] -= ahead
+        reg[EDGE] = group[DUE, group[SOON, reg[SOON_COUNT]]]
+        for i in range(reg[SOON_COUNT], reg[SOON_COUNT] + ahead):
+            g = group[SOON, i]
+            group[STATUS, g] = ALIVE
+            group[DUE, g] = NEVER
+
+
 @hot
 def drop(reg, group, begin, end):
     """Take the places begin <= i < end off SOON."""

@@ -14,6 +14,8 @@ Use, all of it compiled or interpreted, in many threads with a state each::
     phase, moves, patch, changed = decide(p, s)   # ... then one decision for all of them
     places_again(p, s, group)            # what that decision left an alive group to compute again
     s.reg[DEPTH], s.reg[ALIVE], s.stack[group, :s.reg[DEPTH]]
+    rejoin(p, s, group)                  # between decisions, for every group that comes back in its first order ...
+    moves = relax(p, s)                  # ... then, where the depth may fall, the least feasible one again
 
 The outcome depends on the set of failed groups, not on the order of the ``fail`` calls before a ``decide``.
 """
@@ -28,6 +30,7 @@ from .controller_state import (
     COVER,
     DEPTH,
     EVENT,
+    FAR,
     FLAG,
     FOUND,
     LABEL,
@@ -45,7 +48,7 @@ from .promotions import promote
 
 __all__ = [
     "ALIVE", "BEFORE", "DEEPER", "DEPTH", "EVENT", "FIXED", "FOUND", "REORDER", "TOUCHED", "UNCOVERED", "WIPED",
-    "Plan", "State", "decide", "fail", "new_state", "places_again", "plain_state", "plan", "reset",
+    "Plan", "State", "decide", "fail", "new_state", "places_again", "plain_state", "plan", "rejoin", "relax", "reset",
 ]  # fmt: skip
 
 # Phases of decide()
@@ -99,6 +102,39 @@ def decide(plan, state):
 
 
 @device
+def rejoin(plan, state, group):
+    """Take ``group`` in again, alive and in its first order, O(r); the depth stays. Not between fail() and decide()."""
+    reg, table = state.reg, state.table
+    if table[LABEL, group] != OUT:
+        return
+    table[LABEL, group] = FAR
+    reg[ALIVE] += 1
+    width = np.int64(plan.width[group])
+    for place in range(width):
+        state.stack[group, place] = plan.stacks[group, place]
+    for place in range(min(reg[DEPTH], width)):
+        table[COVER, state.stack[group, place]] += 1
+
+
+@device
+def relax(plan, state):
+    """After rejoin() calls, bring the depth down to the least feasible one; returns the moves (int64).
+
+    Types that stood deeper are promoted into the prefixes that are left: the least number of promotions, as in
+    decide(). 0 moves where the depth stays. ``state.reg[BEFORE]``, ``state.reg[DEPTH]``: the depths before and after.
+    """
+    reg = state.reg
+    reg[EVENT] += 1
+    reg[TOUCHED] = 0
+    reg[BEFORE] = reg[DEPTH]
+    reg[FOUND] = 0
+    depth = (state.stack.shape[0] + reg[ALIVE] - 1) // reg[ALIVE]
+    if depth >= reg[BEFORE]:
+        return np.int64(0)
+    return _relax(plan, state, depth)
+
+
+@device
 def places_again(plan, state, group):
     """Places of an alive group that the last decision changed in, or added to, its prefix (int64)."""
     reg, table = state.reg, state.table
@@ -135,6 +171,40 @@ def _repair(plan, state):
         patch, grown = _grown(widths, table, reg)
         changed += grown
     return np.int64(REORDER if moves > 0 else DEEPER), moves, patch, changed
+
+
+@inner
+def _relax(plan, state, depth):
+    reg, table, stack, uncovered = state.reg, state.table, state.stack, state.uncovered
+    touched, saved, widths = state.touched, state.saved, plan.width
+    _shallow(widths, stack, table, reg, depth)
+    while True:
+        # From the cover anew, in ascending order: the tie rule's.
+        reg[UNCOVERED] = 0
+        for t in range(stack.shape[0]):
+            if table[COVER, t] == 0:
+                uncovered[reg[UNCOVERED]] = t
+                reg[UNCOVERED] += 1
+        if promote(
+            plan.hosts, stack, uncovered, touched, saved, table, state.queue, state.bucket, reg, depth
+        ):
+            break
+        _undo(stack, touched, saved, table, reg, depth)
+        depth += 1
+        _deepen(widths, stack, uncovered, table, reg, depth)
+    reg[UNCOVERED] = 0
+    moves, _ = _settle(widths, stack, touched, saved, table, reg)
+    return moves
+
+
+@inner
+def _shallow(widths, stack, table, reg, depth):
+    """Let alive prefixes reach ``depth`` places only, less than they do."""
+    for g in range(stack.shape[0]):
+        if table[LABEL, g] != OUT:
+            for place in range(depth, min(reg[DEPTH], np.int64(widths[g]))):
+                table[COVER, stack[g, place]] -= 1
+    reg[DEPTH] = depth
 
 
 @inner

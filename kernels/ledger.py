@@ -41,6 +41,7 @@ from .training_state import (
     DETECTION_TIME,
     DONE,
     DUE,
+    ELASTIC,
     EVENT_LIMIT,
     FOUND_ALLREDUCE_TIME,
     LAST_SAVE,
@@ -51,6 +52,7 @@ from .training_state import (
     NEXT_SAVE,
     NOTED,
     NOW,
+    READY,
     REDUNDANCY,
     RESUME,
     RESUME_AFTER,
@@ -153,6 +155,8 @@ def shrink(reg):
 def fail(reg, real, group, g, time):
     """Group g is found failed at ``time`` [us]."""
     found(reg, real, group, g, time)
+    if reg[ELASTIC]:
+        group[READY, g] = time
     reg[FAILURES] += 1
     note(reg, FAILURE, time, g, 0)
 

@@ -45,6 +45,14 @@ class Clocks:
         if self.s.clocks != SYSTEM:
             self.due[g] = now + self.interval(g)
 
+    def come_back(self, groups, now):
+        """Groups that were out are alive again at ``now``, their clocks new."""
+        if self.s.clocks == SYSTEM:
+            self._hits_until(now)  # these were none of theirs
+        self.out -= set(groups)
+        for g in groups:
+            self.due[g] = math.inf if self.s.clocks == SYSTEM else now + self.interval(g)
+
     def interval(self, g):
         """The next interval of group g's clock [us]."""
         words = self._words(g, self.drawn[g])

@@ -18,7 +18,8 @@ class Controller:
 
     def __init__(self, host_rows, stack_rows):
         self.hosts = [[int(g) for g in row if g >= 0] for row in host_rows]
-        self.order = {g: [int(t) for t in row if t >= 0] for g, row in enumerate(stack_rows)}
+        self.first = {g: [int(t) for t in row if t >= 0] for g, row in enumerate(stack_rows)}
+        self.order = {g: list(types) for g, types in self.first.items()}
         self.alive = set(self.order)
         self.depth = 1
         self.redundancy = max(len(types) for types in self.order.values())
@@ -51,6 +52,19 @@ class Controller:
             ]
             told["patch"], told["changed"] = sum(n > 0 for n in again), sum(again)
         return told | {"after": self.depth}
+
+    def rejoin(self, groups, keep_depth=False):
+        """Take groups in again, in their first order, and unless told to keep it bring the depth down to the least.
+
+        Returns the number of promotions.
+        """
+        self.alive |= set(groups)
+        for g in groups:
+            self.order[g] = list(self.first[g])
+        if keep_depth:
+            return 0
+        self.depth = min(self.depth, least_depth(self.hosts, self.alive, self.redundancy))
+        return self._reorder()
 
     def _reorder(self):
         """Cover every type by successive shortest paths; returns the number of promotions."""

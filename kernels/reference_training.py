@@ -7,6 +7,7 @@ equal the kernel's to the microsecond; with jitter, in distribution.
 
 from .reference_clocks import Clocks
 from .reference_reorder import Controller
+from .reference_returns import Workshop
 from .training_settings import (
     BACKGROUND,
     BINS,
@@ -48,6 +49,7 @@ class _Run:
         self.saver = None
         self.total = dict.fromkeys(COLUMNS, 0)
         self.depths = [0] * settings.redundancy
+        self.workshop = Workshop(settings)
         self.new_life()
 
     def row(self):
@@ -68,12 +70,16 @@ class _Run:
             "useful": sum(sum(step.values()) for step in self.history),
             "committed": len(self.history),
             "rolled_back": self.total["executed"] - len(self.history),
+            "spares_used": self.workshop.most_used,
+            "spares_lacking": self.workshop.lacking,
         }
         return [*self.total.values(), *self.depths]
 
     def step(self):
         self.total["executed"] += 1
         self.bins = dict.fromkeys(BINS, 0)
+        if self.s.elastic:
+            self.come_back()
         if self.attempt():
             self.history.append(self.bins)
             if self.save_due():
@@ -88,7 +94,21 @@ class _Run:
         self.spend("restart", self.clocks.restart(self.now) - self.now)
         self.last_save = self.life = self.now
         self.saver = None
+        self.workshop.restock()
         self.new_life()
+
+    def come_back(self):
+        ready = self.workshop.ready(self.now)
+        back = [g for g in ready if g not in self.unhandled]
+        if back:
+            self.workshop.taken(back)
+            self.clocks.come_back(back, self.now)
+            self.spend("shrink", self.s.rejoin)
+            self.total["shrink_total"] += self.s.rejoin
+            self.total["returns"] += len(back)
+            self.total["rejoins"] += 1
+            self.rejoin(back)
+        self.total["out_steps"] += len(self.clocks.out)
 
     def spend(self, name, time):
         self.now += time
@@ -100,6 +120,7 @@ class _Run:
     def find(self, g, time):
         self.total["failures"] += 1
         self.clocks.find(g, time)
+        self.workshop.failed(g, time)
 
     def shrink(self):
         self.spend("shrink", self.s.shrink)
@@ -163,6 +184,10 @@ class _Spare(_Run):
             self.controller = Controller(*self.layout)
         self.depth = 1
         self.unhandled = set()
+
+    def rejoin(self, groups):
+        self.total["rejoin_moves"] += self.controller.rejoin(groups, self.s.keep_depth)
+        self.depth = self.controller.depth
 
     def alive(self):
         return [g for g in self.clocks.groups if g not in self.clocks.out]
@@ -240,8 +265,11 @@ class _Spare(_Run):
 
 class _Replication(_Run):
     def new_life(self):
-        self.pending = set()
+        self.unhandled = set()
         self.gone = set()
+
+    def rejoin(self, groups):
+        self.gone -= set(groups)
 
     def block(self, g):
         s = self.s
@@ -260,16 +288,16 @@ class _Replication(_Run):
             arrivals[g] = time
             if self.clocks.failed(g, time):
                 self.find(g, time)
-                self.pending.add(g)
+                self.unhandled.add(g)
         self.release(arrivals, late, s.redundancy * s.stack)
         self.depths[s.redundancy - 1] += 1
-        if not self.pending:
+        if not self.unhandled:
             self.spend("allreduce", s.allreduce)
             return True
         self.spend("allreduce", s.found_allreduce)
         self.spend("detection", s.detection)
-        handled = {min(self.pending)} if s.lowest_only else set(self.pending)
-        self.pending -= handled
+        handled = {min(self.unhandled)} if s.lowest_only else set(self.unhandled)
+        self.unhandled -= handled
         self.gone |= handled
         blocks = {self.block(g) for g in self.clocks.groups}
         if {self.block(g) for g in self.clocks.groups if g not in self.gone} != blocks:
@@ -279,10 +307,10 @@ class _Replication(_Run):
 
     def try_to_save(self):
         first = min(g for g in self.clocks.groups if g not in self.gone)
-        if first in self.pending:
+        if first in self.unhandled:
             return
         if self.clocks.failed(first, self.now):
             self.find(first, self.now)
-            self.pending.add(first)
+            self.unhandled.add(first)
         else:
             self.save(first)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .clocks import NEVER, add, all_fresh, draw, extend, mark_hit, strike, victim
+from .clocks import NEVER, add, all_fresh, draw, extend, mark_hit, rewind, strike, victim
 from .training_jit import device, hot
 from .training_settings import FRESH, RENEWAL, SYSTEM
 from .training_state import (
@@ -10,7 +10,6 @@ from .training_state import (
     CLOCKS,
     DUE,
     EDGE,
-    EVENT_INDEX,
     EXTENDED,
     GROUPS,
     MAX_WALL,
@@ -84,13 +83,7 @@ def _window(reg, real, group, g):
 @device
 def _system(reg, real, group):
     """Restart under the one system clock; if failures extend it, an event hits any of the N groups."""
-    # Events looked ahead of now have not happened: take the clock back to the first of them.
-    ahead = 0
-    while ahead < reg[SOON_COUNT] and group[DUE, group[SOON, reg[SOON_COUNT] - 1 - ahead]] > reg[NOW]:
-        ahead += 1
-    if ahead:
-        reg[EVENT_INDEX] -= ahead
-        reg[EDGE] = group[DUE, group[SOON, reg[SOON_COUNT] - ahead]]
+    rewind(reg, group)
     while reg[EDGE] <= reg[NOW]:  # nobody was left to be hit
         strike(reg, real, reg[EDGE])
     reg[SOON_COUNT] = 0

@@ -12,7 +12,9 @@ from .training_settings import (
     LARGEST_SIGMA,
     LARGEST_TIME,
     LOGNORMAL,
+    NO_REPAIR,
     REPLICATION,
+    SPARE,
     SYSTEM,
     WEIBULL,
     Settings,
@@ -84,6 +86,8 @@ def _check(s):
         "shrink",
         "detection",
         "save_blocking",
+        "swap",
+        "rejoin",
     )
     for name in (*times, "max_wall"):
         if not 0 <= getattr(s, name) <= LARGEST_TIME:
@@ -100,6 +104,14 @@ def _check(s):
         raise ValueError("mean and shape must be positive and finite")
     if s.lowest_only and s.scheme != REPLICATION:
         raise ValueError("lowest_only is a rule of replication")
+    if s.repair != NO_REPAIR and not 0 <= s.repair <= LARGEST_TIME:
+        raise ValueError(f"repair = {s.repair}: must be 0 to 2**59 us, or NO_REPAIR")
+    if not 0 <= s.spares < 2**24:
+        raise ValueError("spares must be 0 to 2**24 - 1")
+    if s.elastic and s.scheme == CHECKPOINT_ONLY:
+        raise ValueError("with checkpoints only any failure restarts: nothing comes back before")
+    if s.keep_depth and s.scheme != SPARE:
+        raise ValueError("keep_depth is a rule of SPARe")
     if s.save_kind == BACKGROUND and s.save_blocking > s.save:
         raise ValueError("save_blocking is part of save")
 

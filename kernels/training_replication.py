@@ -18,13 +18,16 @@ from .ledger import (
     spend,
 )
 from .restarts import restart
+from .returns import come_back, restock
 from .training_jit import device, entry, hot
 from .training_settings import ALLREDUCE, CHECKPOINT, CONSECUTIVE, NEEDED, REDUNDANT, WAITING
 from .training_state import (
     ALLREDUCE_TIME,
+    BACK,
     DELAY,
     DEPTH_STEPS,
     DUE,
+    ELASTIC,
     FIRST_ALIVE,
     FOUND,
     GROUPS,
@@ -107,6 +110,11 @@ def _enqueue(reg, group, g):
     reg[LOWEST] = min(reg[LOWEST], g)
 
 
+@hot
+def _block(reg, living, g):
+    return g // reg[REDUNDANCY] if reg[PLACEMENT] == CONSECUTIVE else g % living.shape[0]
+
+
 @device
 def _handle_lowest(reg, group, living):
     """Take the lowest-numbered pending group out of its block; returns whether the block still lives."""
@@ -125,7 +133,7 @@ def _handle_lowest(reg, group, living):
         while group[STATUS, following] != PENDING:
             following += 1
     reg[LOWEST] = following
-    block = g // reg[REDUNDANCY] if reg[PLACEMENT] == CONSECUTIVE else g % living.shape[0]
+    block = _block(reg, living, g)
     living[block] -= 1
     return living[block] > 0
 
@@ -187,14 +195,19 @@ def _save_by_first(reg, real, group):
 def run_replication(reg, real, group, living, intervals, width, first, rows):
     """Runs first, first + 1, ..., a row each; the seed is set in ``reg``, ``living`` int64[blocks] is workspace."""
     r = reg[REDUNDANCY]
+    elastic = reg[ELASTIC] > 0
     for i in range(rows.shape[0]):
         open_book(reg, first + i)
         start(reg, real, group)
+        restock(reg)
         _begin_life(reg, group, living)
         saver = np.int64(-1)
         while goes_on(reg):
             begin_step(reg)
             reg[DEPTH_STEPS + r - 1] += 1
+            if elastic:
+                for k in range(come_back(reg, real, group, np.int64(-1))):
+                    living[_block(reg, living, group[BACK, k])] += 1
             seen = reg[OUT_COUNT]
             _compute(reg, real, group, saver)
             saver = np.int64(-1)
@@ -202,6 +215,7 @@ def run_replication(reg, real, group, living, intervals, width, first, rows):
                 _enqueue(reg, group, group[OUT, found])
             if not _settle(reg, group, living):
                 roll_back(reg, restart(reg, real, group))
+                restock(reg)
                 _begin_life(reg, group, living)
             elif commit(reg, intervals, width, r):
                 saver = _save_by_first(reg, real, group)

@@ -12,8 +12,9 @@ CONSECUTIVE, CYCLIC = 0, 1
 LARGEST_TIME = 2**59  # us, 18,000 years: longer settings could overflow sums
 LARGEST_SIGMA = 0.3  # above it the floor of a stack's time, left out of sums of them, would be seen
 
-STEP_END, FAILURE, REORDER, SAVE, RESTART, PATCH = 0, 1, 2, 3, 4, 5
-EVENTS = ("step", "failure", "reorder", "save", "restart", "patch")
+STEP_END, FAILURE, REORDER, SAVE, RESTART, PATCH, RETURN, REJOIN = 0, 1, 2, 3, 4, 5, 6, 7
+EVENTS = ("step", "failure", "reorder", "save", "restart", "patch", "return", "rejoin")
+NO_REPAIR = -1  # Settings.repair: what has failed is back at the next restart only
 
 
 class Settings(NamedTuple):
@@ -50,6 +51,16 @@ class Settings(NamedTuple):
     placement: int  # REPLICATION: CONSECUTIVE (block g // r) or CYCLIC (block g mod ceil(N / r))
     save_steps: int  # save after every this many committed steps; 0: by ``intervals`` of the plan
     max_wall: int  # a run not done by then is ended and flagged [us]
+    repair: int = NO_REPAIR  # from the failure's finding until what failed is repaired [us]
+    spares: int = 0  # spare groups; without them a repaired group takes its own place again
+    swap: int = 0  # until a free spare, or one just repaired, has taken a place [us]
+    rejoin: int = 0  # cost of a step that begins with groups coming back [us]
+    keep_depth: int = 0  # 1: the depth stays when groups come back; 0: it becomes the least feasible (SPARE)
+
+    @property
+    def elastic(self):
+        """Whether groups can come back before a restart."""
+        return self.repair >= 0 or self.spares > 0
 
 
 # Step bins come first: they are what a rollback moves to rework. Then the direct bins; all of these add up to wall.
@@ -74,6 +85,12 @@ COLUMNS = (
     "committed",
     "rolled_back",
     "finished",
+    "returns",
+    "rejoins",
+    "rejoin_moves",
+    "spares_used",
+    "spares_lacking",
+    "out_steps",
 )
 (
     NEEDED,
@@ -101,6 +118,12 @@ COLUMNS = (
     COMMITTED,
     ROLLED_BACK,
     FINISHED,
+    RETURNS,
+    REJOINS,
+    REJOIN_MOVES,
+    SPARES_USED,
+    SPARES_LACKING,
+    OUT_STEPS,
 ) = range(len(COLUMNS))
 PARTS = COLUMNS[:WALL]
 

@@ -22,6 +22,7 @@ from .ledger import (
     spend,
 )
 from .restarts import restart
+from .returns import come_back, restock
 from .training_jit import device, entry, hot
 from .training_settings import (
     ALLREDUCE,
@@ -35,6 +36,8 @@ from .training_settings import (
     PATCH_TIME,
     PER_BLOCK,
     REDUNDANT,
+    REJOIN,
+    REJOIN_MOVES,
     REORDER,
     REORDERS,
     SPARE,
@@ -42,13 +45,16 @@ from .training_settings import (
 )
 from .training_state import (
     ALLREDUCE_TIME,
+    BACK,
     DELAY,
     DEPTH_STEPS,
     DUE,
+    ELASTIC,
     FIRST_ALIVE,
     FOUND,
     GROUPS,
     JITTER,
+    KEEP_DEPTH,
     NOW,
     OUT,
     OUT_COUNT,
@@ -253,20 +259,39 @@ def _save_by_first(reg, real, group):
     return g
 
 
+@device
+def _rejoin(reg, real, group, plan, stacks, seen):
+    """A step begins where groups can come back; returns how many do. The depth is then as the rule says."""
+    back = come_back(reg, real, group, group[OUT, seen] if reg[OUT_COUNT] > seen else np.int64(-1))
+    if back > 0:
+        for i in range(back):
+            controller.rejoin(plan, stacks, group[BACK, i])
+        if reg[KEEP_DEPTH] == 0:
+            moves = controller.relax(plan, stacks)
+            reg[REJOIN_MOVES] += moves
+            if stacks.reg[DEPTH] < stacks.reg[BEFORE]:
+                note(reg, REJOIN, reg[NOW], moves, stacks.reg[DEPTH])
+    return back
+
+
 @entry
 def run_spare(reg, real, group, plan, stacks, counts, intervals, width, first, rows):
     """Runs first, first + 1, ..., a row each; the seed is set in ``reg``.
 
     ``plan``, ``stacks``: the controller's Plan and State; ``counts`` int64[r + 1]: workspace.
     """
+    elastic = reg[ELASTIC] > 0
     for i in range(rows.shape[0]):
         open_book(reg, first + i)
         start(reg, real, group)
+        restock(reg)
         controller.reset(plan, stacks)
         seen = np.int64(0)
         saver = np.int64(-1)
         while goes_on(reg):
             begin_step(reg)
+            if elastic:
+                seen -= _rejoin(reg, real, group, plan, stacks, seen)
             _compute(reg, real, group, stacks.reg[DEPTH], saver)
             saver = np.int64(-1)
             alive = _settle(reg, real, group, plan, stacks, counts, seen)
@@ -277,6 +302,7 @@ def run_spare(reg, real, group, plan, stacks, counts, intervals, width, first, r
                     saver = _save_by_first(reg, real, group)
             else:
                 roll_back(reg, restart(reg, real, group))
+                restock(reg)
                 controller.reset(plan, stacks)
                 reg[FIRST_ALIVE] = 0
                 seen = np.int64(0)

@@ -39,13 +39,20 @@ from .training_settings import COLUMNS, PER_BLOCK, SYSTEM
     PENDING_COUNT,  # replication: found, not handled
     LOWEST,  # the lowest-numbered of them; GROUPS if there is none
     NEXT_SAVE,  # committed steps at which the next save is due, 0: by time
+    KNOWN,  # elastic: of the groups out, how many the spares and the repairs know of
+    COMING_COUNT,  # elastic: groups in COMING
+    WAITING_FIRST,  # spares: where WAITING, a ring, begins, and how many are in it
+    WAITING_COUNT,
+    REPAIRS_FIRST,  # spares: the same of the ring of repairs under way
+    REPAIRS_COUNT,
+    FREE,  # spares: how many are free
     NOTED,  # events noted
     KEY_0,  # seed and run number, 32 bits each
     KEY_1,
     RUN_0,
     RUN_1,
-) = range(len(COLUMNS), len(COLUMNS) + 26)
-_REGISTERS = NOW + 26
+) = range(len(COLUMNS), len(COLUMNS) + 33)
+_REGISTERS = NOW + 33
 MARK = _REGISTERS  # seven step bins at the resume point
 BEGUN = MARK + 7  # seven step bins when the present step began
 LATER = BEGUN + 7  # seven step bins at the resume point of a save still being written
@@ -73,11 +80,21 @@ LATER = BEGUN + 7  # seven step bins at the resume point of a save still being w
     PLACEMENT,
     SAVE_STEPS,
     MAX_WALL,
+    REPAIR_TIME,
+    SPARES,
+    SWAP_TIME,
+    REJOIN_TIME,
+    KEEP_DEPTH,
     SHIFT,  # a bucket of the clocks' ring is 2**SHIFT us wide
     BUCKETS,  # a power of two, at most N
     EVENT_LIMIT,
-) = range(LATER + 7, LATER + 7 + 26)
-DEPTH_STEPS = LATER + 7 + 26  # r numbers: steps executed at each depth; the events follow them
+    ELASTIC,  # 1: groups can come back before a restart
+    REPAIRS,  # where the ring of repairs under way begins, and how many it can hold
+    REPAIRS_ROOM,
+) = range(LATER + 7, LATER + 7 + 34)
+DEPTH_STEPS = (
+    LATER + 7 + 34
+)  # r numbers: steps executed at each depth; the events follow them, then the repairs
 
 # real: a block of jitter draws of each stream, the law's shape, N scales [us], then, for d = 0..r stacks in a row,
 # their mean time, its deviation, and a time that no group exceeds but for one in 1e16 [us]; log(1..N); the table of
@@ -87,8 +104,10 @@ SLOWEST_KEPT, SINGLE_KEPT, SHAPE, SCALE = 0, BLOCK, 2 * BLOCK, 2 * BLOCK + 1
 
 # group: DUE next failure [us]; DRAWN intervals drawn; STATUS; LINK next in its bucket; HEAD first of each bucket;
 # SOON alive groups due before EDGE, by time then number; OUT groups found failed since the last restart;
-# QUEUE how many of 32 groups each are found and not handled yet (replication).
-DUE, DRAWN, STATUS, LINK, HEAD, SOON, OUT, QUEUE = range(8)
+# QUEUE how many of 32 groups each are found and not handled yet (replication). Where groups can come back, also READY:
+# when the group's failure was found, then when someone can take its place [us]; COMING: places somebody will take,
+# by that time; WAITING: places for which there is no spare, a ring; BACK: groups that came back as this step began.
+DUE, DRAWN, STATUS, LINK, HEAD, SOON, OUT, QUEUE, READY, COMING, WAITING, BACK = range(12)
 
 # STATUS: FOUND failed; HIT by the system clock, not found yet; PENDING: found, not handled (replication)
 ALIVE, HIT, FOUND, PENDING = range(4)
@@ -106,7 +125,8 @@ def make_state(settings, scale, table, limit):
     """
     s = settings
     n, r = s.groups, s.redundancy
-    reg = np.zeros(DEPTH_STEPS + r + 4 * limit, np.int64)
+    repairs = n + s.spares if s.spares and s.repair >= 0 else 0
+    reg = np.zeros(DEPTH_STEPS + r + 4 * limit + repairs, np.int64)
     whole = [value for name, value in s._asdict().items() if name not in ("shape", "mean", "sigma")]
     reg[SCHEME:SHIFT] = whole
     # A bucket for about one failure, but no fewer than two a step.
@@ -114,6 +134,8 @@ def make_state(settings, scale, table, limit):
     reg[SHIFT] = int(min(50.0, math.log2(width)))
     reg[BUCKETS] = 1 << (n.bit_length() - 1)
     reg[EVENT_LIMIT] = limit
+    reg[ELASTIC] = s.elastic
+    reg[REPAIRS], reg[REPAIRS_ROOM] = len(reg) - repairs, repairs
     stacks = np.arange(r + 1, dtype=np.float64)
     one = s.sigma * s.stack
     base = stacks * s.stack
@@ -121,4 +143,4 @@ def make_state(settings, scale, table, limit):
     kept = np.zeros(2 * BLOCK)
     reach = np.ceil(base + 8.5 * spread)
     real = np.concatenate([kept, [s.shape], scale, base, spread, reach, _logs(n), table])
-    return reg, real, np.zeros((8, n), np.int64)
+    return reg, real, np.zeros((12 if s.elastic else 8, n), np.int64)

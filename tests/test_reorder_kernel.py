@@ -8,19 +8,13 @@ import threading
 
 import numpy as np
 import pytest
-from reorder_cases import LAYOUTS
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching, min_weight_full_bipartite_matching
+from reorder_cases import LAYOUTS, library_cost, make_plan, some_layout
 
 from spare_mc.kernels import controller, reference, reference_reorder, reorder
 from spare_mc.layouts import Layout
 
 SEED = 20260727
 NO_JIT = bool(os.environ.get("NUMBA_DISABLE_JIT"))
-
-
-def make_plan(layout):
-    return reorder.plan(layout.host_table(), layout.stack_table())
 
 
 def rows_of(table):
@@ -91,38 +85,6 @@ def test_failure_order_with_ties():
             order = np.empty(n, np.int32)
             reorder.failure_order(keys, order, np.zeros(1 + 2 ** max(0, (n - 1).bit_length()), np.int32))
             assert order.tolist() == sorted(range(n), key=lambda g: (keys[g], g))  # noqa: B023
-
-
-def slots(rows, alive, depth):
-    """Sparse matrix types x slots: 1 where the type stands in that very slot, 2 in another slot of a host's."""
-    cells = [(g, p) for g in np.flatnonzero(alive) for p in range(min(depth, len(rows[g])))]
-    entries = [(t, s, 1 + (t != rows[g][p])) for s, (g, p) in enumerate(cells) for t in rows[g]]
-    types, places, weights = zip(*entries, strict=True)
-    return csr_array((weights, (types, places)), shape=(len(rows), len(cells)))
-
-
-def library_cost(rows, alive, depth):
-    """Least cost of an assignment of types to slots by scipy (LAPJVsp), None where there is none."""
-    if not alive.any():
-        return None
-    matrix = slots(rows, alive, depth)
-    if (maximum_bipartite_matching(matrix, perm_type="column") < 0).any():
-        return None
-    types, places = min_weight_full_bipartite_matching(matrix)
-    return int(matrix[types, places].sum()) - len(rows)
-
-
-def some_layout(rng):
-    n = int(rng.integers(8, 48))
-    r = int(rng.integers(2, min(n, 9)))
-    kind = rng.integers(4)
-    if kind == 0:
-        return Layout.contiguous(n, r)
-    if kind == 1:
-        return Layout.partition(n, r)
-    if kind == 2:
-        return Layout.random(n, min(r, n // 4), seed=int(rng.integers(99)))
-    return Layout.custom(n, (0, *(int(o) for o in np.sort(rng.choice(n - 1, r - 1, replace=False)) + 1)))
 
 
 def random_decisions(seed, count):

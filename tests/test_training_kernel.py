@@ -41,8 +41,19 @@ def compare(count, seed):
 
 def test_equals_the_walk_over_all_groups_without_jitter():
     total = compare(250, 7)
-    for name in ("failures", "restarts", "reorders", "deeper", "fixed", "moves", "saves", "finished"):
+    for name in (
+        "failures",
+        "restarts",
+        "reorders",
+        "deeper",
+        "fixed",
+        "moves",
+        "saves",
+        "finished",
+        "returns",
+    ):
         assert total[name] > 50, f"too few {name} to tell"
+    assert total["rejoin_moves"] > 0 and total["spares_lacking"] > 50
     assert total["finished"] < 500 and total["rework"] > 0 and total["detection"] > 0
 
 

@@ -14,6 +14,7 @@ from spare_mc.kernels.training_settings import (
     EXPONENTIAL,
     FRESH,
     LOGNORMAL,
+    NO_REPAIR,
     PER_BLOCK,
     PER_STACK,
     RENEWAL,
@@ -97,6 +98,7 @@ def small(rng):
     }[scheme]
     clocks = rng.choice([0, 0, FRESH, SYSTEM])
     save = rng.choice([0, 58_823_500, 200 * S])
+    elastic = scheme != CHECKPOINT_ONLY and rng.random() < 0.5
     settings = Settings(
         scheme=scheme,
         groups=groups,
@@ -124,6 +126,11 @@ def small(rng):
         placement=rng.choice([0, 1]),
         save_steps=rng.choice([0, 1, 3, 7]),
         max_wall=rng.choice([2 * 10**5, 10**4]) * S,
+        repair=rng.choice([NO_REPAIR, 0, 100 * S, 1000 * S, 5000 * S]) if elastic else NO_REPAIR,
+        spares=rng.choice([0, 0, 1, 2, 5]) if elastic else 0,
+        swap=rng.choice([0, 50 * S, 300 * S]),
+        rejoin=rng.choice([0, S // 10, 7 * S]),
+        keep_depth=rng.choice([0, 0, 1]) if scheme == SPARE else 0,
     )
     more = {}
     if scheme == SPARE:
