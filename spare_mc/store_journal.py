@@ -16,9 +16,11 @@ import numpy as np
 
 from .errors import UserError
 from .store_files import reason
+from .store_schema import older_rows
 from .tallies import Tally
 
-_FORMAT = "spare-mc journal 1"
+_FORMAT = "spare-mc journal 2"
+_OLDER = "spare-mc journal 1"  # its training rows are those of schema 1.1
 _MARK = b"SMJR"
 _DIGEST = 16  # bytes of BLAKE2b
 
@@ -99,7 +101,7 @@ def replay(target, path, publication):
     told, _, base = first.decode(errors="replace").rpartition(" ")
     if base != publication:
         return
-    if told != _FORMAT:
+    if told not in (_FORMAT, _OLDER):
         raise UserError(f"{path}: its journal {path_of(target).name} is not of this version: update spare-mc")
     head = len(_MARK) + 8 + _DIGEST
     while len(rest) >= head and rest.startswith(_MARK):
@@ -107,7 +109,10 @@ def replay(target, path, publication):
         digest, body = rest[head - _DIGEST : head], rest[head : head + size]
         if len(body) < size or hashlib.blake2b(body, digest_size=_DIGEST).digest() != digest:
             return
-        yield from _tallies_of(zlib.decompress(body))
+        for tally in _tallies_of(zlib.decompress(body)):
+            if told == _OLDER and tally.rows is not None:
+                tally.rows = older_rows(tally.rows)
+            yield tally
         rest = rest[head + size :]
 
 

@@ -3,10 +3,12 @@
 Nothing here touches a file.
 """
 
+import numpy as np
+
 from .errors import UserError
 
 FILE_TYPE = "spare-mc results"
-SCHEMA_VERSION = (1, 1)  # (major, minor): a reader refuses another major, a writer also a newer minor
+SCHEMA_VERSION = (1, 2)  # (major, minor): a reader refuses another major, a writer also a newer minor
 
 MOST_SHAPES = 8  # up to so many numbers of groups each get an HDF5 group of their own
 
@@ -57,6 +59,12 @@ _ROW_UNITS = {
     "executed": "steps",
     "committed": "steps",
     "rolled_back": "steps",
+    "returns": "groups",
+    "rejoins": "steps",
+    "rejoin_moves": "moves",
+    "spares_used": "groups",
+    "spares_lacking": "failures",
+    "out_steps": "groups steps",
 }
 
 
@@ -100,6 +108,42 @@ def row_columns(width):
     names = tuple(columns(width - len(COLUMNS)))
     units = {**dict.fromkeys((*PARTS, "wall", "shrink_total", "useful"), "us"), **_ROW_UNITS}
     return names, tuple("steps" if name.startswith("depth_") else units.get(name, "1") for name in names)
+
+
+# Columns that files of schema 1.1 and older lack: groups came back at restarts only, so each would have been 0.
+ROW_ADDITIONS = ("returns", "rejoins", "rejoin_moves", "spares_used", "spares_lacking", "out_steps")
+
+
+class Places:
+    """Where the columns of this version stand in rows whose columns are ``names``.
+
+    ``columns``: names and units of this version's. ValueError where a column is missing that every version has.
+    """
+
+    def __init__(self, names):
+        from .kernels.training_settings import COLUMNS
+
+        depths = sum(name.startswith("depth_") for name in names)
+        self.columns = row_columns(len(COLUMNS) + depths)
+        at = {name: place for place, name in enumerate(names)}
+        lacking = [name for name in self.columns[0] if name not in at and name not in ROW_ADDITIONS]
+        if lacking:
+            raise ValueError(f"training rows have no column {lacking[0]!r}")
+        self.more = len(self.columns[0]) - len(names)
+        self._at = None if tuple(names) == self.columns[0] else [at.get(n, -1) for n in self.columns[0]]
+
+    def of(self, rows):
+        """Rows of a file, the first columns of it that a point has, as this version has them; 0 where it lacks one."""
+        if self._at is None:
+            return rows
+        at = np.array(self._at[: rows.shape[1] + self.more])
+        return np.where(at < 0, 0, rows[:, at])
+
+
+def older_rows(rows):
+    """Training rows as schema 1.1 had them, as this version has them."""
+    names, _ = row_columns(rows.shape[1] + len(ROW_ADDITIONS))
+    return Places([name for name in names if name not in ROW_ADDITIONS]).of(rows)
 
 
 def stacks(groups_of_points):

@@ -124,8 +124,8 @@ class Stack:
         for key, dataset, attributes in self.datasets.get("rows", ()):
             measure = attributes["measure"]
             names = decode_text(self.group[f"{measure}_column"][()])
-            units = decode_text(self.group[f"{measure}_column_units"][()])
-            self.columns = (tuple(names), tuple(units))
+            places = schema.Places(names)
+            self.columns = places.columns
             owners = self.group[f"{measure}_row_point"][()]  # rows lie in the order of points
             starts = np.searchsorted(owners, np.arange(self.rows.start, self.rows.stop + 1))
             part = slice(int(starts[0]), int(starts[-1]))
@@ -135,7 +135,7 @@ class Stack:
                 if held != measure:
                     continue
                 own = slice(starts[row], starts[row + 1])
-                tally.rows = values[own, : int(lengths[f"{measure}_column"][row])]
+                tally.rows = places.of(values[own, : int(lengths[f"{measure}_column"][row])])
                 expected = [np.arange(first, stop, dtype=np.uint64) for first, stop in tally.spans]
                 if not np.array_equal(runs[own], np.concatenate(expected)):
                     raise ValueError(

@@ -157,7 +157,7 @@ def test_a_slow_first_publication_does_not_hold_the_journal_back(monkeypatch):
 def test_a_journal_of_a_later_format_is_refused_and_kept(path):
     write(path, study(POINTS, MEASURES), [])
     abandoned(path, [(0, 20)])
-    data = path_of(path).read_bytes().replace(b"spare-mc journal 1 ", b"spare-mc journal 2 ", 1)
+    data = path_of(path).read_bytes().replace(b"spare-mc journal 2 ", b"spare-mc journal 3 ", 1)
     path_of(path).write_bytes(data)
     with pytest.raises(UserError, match="journal out.h5.journal is not of this version"):
         store.Writer(path, study(POINTS, MEASURES))

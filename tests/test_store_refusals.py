@@ -113,7 +113,7 @@ def test_a_newer_minor_is_read_but_not_written(path):
     assert len(store.read(path).points) == 1
     assert store.summary(path)["trials"] == [0]
     before = path.read_bytes()
-    with pytest.raises(UserError, match=r"has schema 1\.7, this spare-mc writes 1\.1"):
+    with pytest.raises(UserError, match=r"has schema 1\.7, this spare-mc writes 1\.2"):
         store.Writer(path, study([point(5, 1)]))
     assert path.read_bytes() == before
 
