@@ -18,7 +18,7 @@ from .paired import (
     unpaired_difference,
     without_spread,
 )
-from .training_estimates import COUNT_TERMS, terms
+from .training_estimates import count_terms, terms
 
 # Which way is better, of the estimates where one way is: +1 more, -1 less.
 BETTER = {
@@ -255,7 +255,7 @@ class _Pair:
             return self._from_estimates(name)
         values = []
         for point, of in zip(self.points, self._runs, strict=True):
-            term = {**terms(point.parameters), **COUNT_TERMS}[name]
+            term = {**terms(point.parameters), **count_terms(point.parameters)}[name]
             above = of[term.above[0]] - sum(of[column] for column in term.above[1:])
             below = None if term.below is None else of[term.below].astype(np.float64)
             values.append((above * term.factor, below))

@@ -1,5 +1,7 @@
 """The rules of a training run, each a named setting, and the two rule sets.
 
+Rules of groups that come back during a run apply only where that happens, and are in neither set.
+
 ``paper`` follows the published simulator in everything; ``corrected`` takes away the conventions that favour or hurt
 one side, so that what is left is the method's. Any rule may be set on its own over either.
 """
@@ -38,6 +40,10 @@ CHOICES = {
     "patch": {
         "one": "a group with changed places computes one stack again",
         "every": "a group computes every changed place again",
+    },
+    "depth_after_rejoin": {
+        "least": "when groups come back, the depth becomes the least feasible one again (scheme spare)",
+        "kept": "the depth stays until the next restart",
     },
     "placement": {
         "block": "replication block g // r: consecutive groups",

@@ -38,13 +38,23 @@ PRIMARY = {
 # Estimates near 1 whose rare side, the loss, is what a target is about.
 _OF_THE_LOSS = ("availability", "useful_fraction")
 # Shares and rates -> what counts their events in the sums (pattern measures) or rows (training).
+_COUNTED = (
+    "restarts",
+    "failures",
+    "reorders",
+    "moves",
+    "returns",
+    "rejoins",
+    "rejoin_moves",
+    "spares_lacking",
+)
 _EVENTS = {
     "above_bound_fraction": ("above",),
     "reorder_fraction": ("reorders",),
     "moves_per_reorder": ("reorders",),
     "patch_stacks": ("reorders",),
     "unfinished_fraction": ("unfinished",),
-    **{name: (name,) for name in ("restarts", "failures", "reorders", "moves")},
+    **{name: (name,) for name in _COUNTED},
     "availability": ("restarts", "failures"),
     "useful_fraction": ("restarts", "failures"),
 }

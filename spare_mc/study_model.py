@@ -76,6 +76,22 @@ class Training(Section):
     save_time: key(Seconds, "checkpoint write T_s, seconds", ge=0) = 58.8235
     restart_time: key(Seconds, "global restart T_r, seconds", ge=0) = 3600.0
     shrink_time: key(Seconds, "communicator shrink after a failure, seconds", ge=0) = 0.1
+    repair_time: optional(
+        Seconds,
+        "a failed group is back so long after its failure was found, seconds (default: at the next restart only)",
+        ge=0,
+    ) = None
+    spares: optional(
+        int,
+        "spare groups that step in for failed ones; with repair_time, repaired groups become spares",
+        ge=0,
+        lt=2**24,
+    ) = None
+    swap_time: optional(Seconds, "until a spare has taken a failed group's place, seconds (0)", ge=0) = None
+    rejoin_time: optional(
+        Seconds, "cost of a step that begins with groups coming back, seconds (default: shrink_time)", ge=0
+    ) = None
+    depth_after_rejoin: _rule("depth_after_rejoin") = None
     jitter: key(float, "deviation of a stack's compute time, as a fraction of it", ge=0, le=0.3) = 0.05
     checkpoint_steps: optional(int, "save after every this many committed steps", ge=1) = None
     checkpoint_period: optional(
@@ -84,7 +100,8 @@ class Training(Section):
     checkpoint: optional(
         Literal["young", "optimal", "dynamic"],
         "young: Young's period; optimal: the period of best availability; both at the layout's own mean time to "
-        "wipe-out; dynamic: Young's period at the wipe-out hazard of the time since the restart (default: optimal)",
+        "wipe-out, simulated where groups come back; dynamic: Young's period at the wipe-out hazard of the time "
+        "since the restart (default: optimal)",
     ) = None
     clocks: _rule("clocks") = None
     restart: _rule("restart") = None

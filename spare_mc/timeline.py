@@ -12,7 +12,8 @@ class Event(NamedTuple):
 
     ``kind``: "step" (a step committed; ``a`` committed steps so far, ``b`` depth), "failure" (``a`` group), "reorder"
     (``a`` moves, ``b`` depth; without moves the depth alone grew), "patch" (``a`` groups), "save" (``a`` committed
-    steps), "restart" (``a`` when it ends [us], ``b`` steps rolled back, besides the one that failed). ``time``:
+    steps), "restart" (``a`` when it ends [us], ``b`` steps rolled back, besides the one that failed), "return" (``a``
+    group that is back as a step begins), "rejoin" (the depth fell after returns: ``a`` moves, ``b`` depth). ``time``:
     microseconds since the start.
     """
 
@@ -89,6 +90,8 @@ def as_text(event):
         else f"depth grows to {event.b}",
         "patch": f"patch stacks computed by {many(event.a, 'group')}",
         "save": f"saved at {event.a:,} committed steps",
+        "return": f"group {event.a} is back",
+        "rejoin": f"depth falls to {event.b}, {many(event.a, 'move')}",
         "restart": f"restart until {clock(event.a).strip()}, {many(event.b, 'step')} rolled back",
     }
     return f"{clock(event.time)}  {told[event.kind]}"

@@ -35,6 +35,12 @@ UNITS = {
     "failures": "failures",
     "reorders": "reorders",
     "moves": "moves",
+    "returns": "groups",
+    "rejoins": "steps",
+    "rejoin_moves": "moves",
+    "groups_out": "groups",
+    "spares_used": "groups",
+    "spares_lacking": "failures",
     "unfinished_fraction": "1",
     "steps_per_day": "steps/d",
     "tokens_per_day": "tokens/d",
@@ -55,7 +61,13 @@ DESCRIPTIONS = {
     "restarts": "global restarts of a run",
     "failures": "failures found in a run",
     "reorders": "reorders of a run",
-    "moves": "promotions into prefixes of a run",
+    "moves": "promotions into prefixes of a run, after failures",
+    "returns": "groups that came back in a run before a restart",
+    "rejoins": "steps of a run that began with groups coming back",
+    "rejoin_moves": "promotions into prefixes of a run that made the depth least again after groups came back",
+    "groups_out": "groups out when a step began, over all steps",
+    "spares_used": "the most spares of a run that were taken at one time",
+    "spares_lacking": "failures of a run for which no spare was free",
     "unfinished_fraction": "share of runs ended at max_wall, not finished; no time-to-train is given then",
     "steps_per_day": "committed steps over wall time, of the sums over runs",
     "gpu_hours": "wall time on all GPUs of the cluster",
@@ -89,7 +101,7 @@ class Term(NamedTuple):
 
 
 def terms(parameters):
-    """Name -> Term of the estimates of a point's runs: of finished runs, and (in COUNT_TERMS) of all."""
+    """Name -> Term of the estimates of a point's runs: where all of them finished."""
     from .training_setup import failure_free_time
 
     wall = ("wall",)
@@ -114,7 +126,19 @@ def terms(parameters):
     return found
 
 
-COUNT_TERMS = {name: Term((name,)) for name in _COUNTS}
+def count_terms(parameters):
+    """Name -> Term of what is counted in all runs of a point, finished or not."""
+    from .training_setup import comes_back
+
+    found = {name: Term((name,)) for name in _COUNTS}
+    if comes_back(parameters):
+        found |= {name: Term((name,)) for name in ("returns", "rejoins")}
+        if parameters["training.scheme"] == "spare":
+            found["rejoin_moves"] = Term(("rejoin_moves",))
+        found["groups_out"] = Term(("out_steps",), "executed")
+        if parameters.get("training.spares"):
+            found |= {name: Term((name,)) for name in ("spares_used", "spares_lacking")}
+    return found
 
 
 def training_estimates(tally, parameters, confidence):
@@ -141,7 +165,8 @@ def training_estimates(tally, parameters, confidence):
     else:
         found = {name: _estimate(term, of, confidence) for name, term in terms(parameters).items()}
         found = _with_quantiles(found, np.array(of["wall"]) * 1e-6, confidence)
-    return found | {name: _estimate(term, of, confidence) for name, term in COUNT_TERMS.items()}
+    counted = count_terms(parameters)
+    return found | {name: _estimate(term, of, confidence) for name, term in counted.items()}
 
 
 def _with_quantiles(found, seconds, confidence):

@@ -45,14 +45,54 @@ def resolved(section, groups, redundancy, failures, label):
     found["allreduce_time"] = (
         groups / 100 if section.allreduce_time is None else float(section.allreduce_time)
     )
+    found.update(_returns(section, found, label))
     found.update(_saves(section, found, label))
-    found.update(_checkpoint(section, label))
+    found.update(_checkpoint(section, found, label))
     failure_free = found["steps"] * (found["stack_time"] + found["allreduce_time"])
     found["max_wall"] = 1000 * failure_free if section.max_wall is None else float(section.max_wall)
     for name in ("tokens_per_step", "shard_size"):
         if getattr(section, name) is not None:
             found[name] = float(getattr(section, name))
     return {f"training.{name}": value for name, value in found.items()}
+
+
+def _returns(section, found, label):
+    """Keys of groups that come back before a restart; none where none does, so that such points keep their identity."""
+    repair, spares = section.repair_time, section.spares
+    if repair is None and spares is None:
+        for name in ("swap_time", "rejoin_time", "depth_after_rejoin"):
+            if getattr(section, name) is not None:
+                needed = (
+                    "training.spares" if name == "swap_time" else "training.repair_time or training.spares"
+                )
+                raise UserError(f"{label}: training.{name} = {getattr(section, name)!r}: needs {needed}")
+        return {}
+    key, value = ("repair_time", f"{repair:g}") if repair is not None else ("spares", spares)
+    if found["scheme"] == "checkpoint-only":
+        raise UserError(
+            f"{label}: training.{key} = {value}: with scheme checkpoint-only any failure restarts, and nothing can "
+            "come back before; allowed with spare and replication"
+        )
+    returns = {} if repair is None else {"repair_time": float(repair)}
+    if spares is not None:
+        returns["spares"] = spares
+        returns["swap_time"] = 0.0 if section.swap_time is None else float(section.swap_time)
+    elif section.swap_time is not None:
+        raise UserError(f"{label}: training.swap_time = {section.swap_time:g}: needs training.spares")
+    rejoin = section.rejoin_time
+    returns["rejoin_time"] = found["shrink_time"] if rejoin is None else float(rejoin)
+    if found["scheme"] == "spare":
+        returns["depth_after_rejoin"] = section.depth_after_rejoin or "least"
+    elif section.depth_after_rejoin is not None:
+        raise UserError(
+            f"{label}: training.depth_after_rejoin = {section.depth_after_rejoin!r}: is a rule of scheme spare"
+        )
+    return returns
+
+
+def comes_back(parameters):
+    """Whether groups of a point can come back before a restart."""
+    return "training.repair_time" in parameters or bool(parameters.get("training.spares"))
 
 
 def _saves(section, found, label):
@@ -70,12 +110,17 @@ def _saves(section, found, label):
     return {"save_blocking": blocking}
 
 
-def _checkpoint(section, label):
+def _checkpoint(section, found, label):
     given = [
         k for k in ("checkpoint_steps", "checkpoint_period", "checkpoint") if getattr(section, k) is not None
     ]
     if len(given) > 1:
         raise UserError(f"{label}: training.{given[0]} and training.{given[1]}: give one of the two")
+    if section.checkpoint == "dynamic" and comes_back({f"training.{k}": v for k, v in found.items()}):
+        raise UserError(
+            f"{label}: training.checkpoint = 'dynamic': where groups come back the hazard of a wipe-out is not known; "
+            "allowed here: optimal, young, or checkpoint_steps or checkpoint_period in its place"
+        )
     return {given[0]: getattr(section, given[0])} if given else {"checkpoint": "optimal"}
 
 
@@ -100,9 +145,14 @@ def survival_curve(parameters, layout):
 
 
 def time_to_wipeout(parameters, layout):
-    """Expected time [s] from a fresh start to the wipe-out of the point's scheme."""
-    from . import failure_model
+    """Expected time [s] from a fresh start to the wipe-out of the point's scheme: by closed form, or simulated.
 
+    Where groups come back before a restart it is an estimate by simulation (``probes``).
+    """
+    from . import failure_model, probes
+
+    if comes_back(parameters):
+        return probes.time_to_wipeout(lambda *asked: _plan(parameters, layout, *asked), parameters)
     return failure_model.time_to_wipeout(survival_curve(parameters, layout), parameters)
 
 
@@ -156,6 +206,11 @@ def microseconds(seconds):
 
 def kernel_plan(parameters, layout):
     """The ``kernels.training_plan`` Plan of a point, for every backend."""
+    intervals, width = _intervals(parameters, layout)
+    return _plan(parameters, layout, parameters.get("training.checkpoint_steps", 0), {}, intervals, width)
+
+
+def _plan(parameters, layout, save_steps, changes, intervals=None, width=1):
     from .kernels import training_plan
     from .kernels import training_settings as names
 
@@ -196,10 +251,15 @@ def kernel_plan(parameters, layout):
         jitter=names.PER_BLOCK if p["jitter_per"] == "block" else names.PER_STACK,
         patch_all=int(p["patch"] == "every"),
         placement=names.CYCLIC if p.get("placement") == "cyclic" else names.CONSECUTIVE,
-        save_steps=p.get("checkpoint_steps", 0),
+        save_steps=save_steps,
         max_wall=microseconds(p["max_wall"]),
+        repair=microseconds(p["repair_time"]) if "repair_time" in p else names.NO_REPAIR,
+        spares=p.get("spares", 0),
+        swap=microseconds(p.get("swap_time", 0.0)),
+        rejoin=microseconds(p.get("rejoin_time", 0.0)),
+        keep_depth=int(p.get("depth_after_rejoin") == "kept"),
     )
-    intervals, width = _intervals(parameters, layout)
+    settings = settings._replace(**changes)
     tables = (layout.host_table(), layout.stack_table()) if p["scheme"] == "spare" else (None, None)
     try:
         return training_plan.plan(settings, *tables, intervals=intervals, width=width)

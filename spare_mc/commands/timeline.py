@@ -22,7 +22,7 @@ from .run import overrides_of, study_flags
     type=click.Choice(("restarts", "all", "steps")),
     default="restarts",
     show_default=True,
-    help="What to print: restarts; all failures, reorders, saves and restarts; or every committed step as well.",
+    help="What to print: restarts; all failures, reorders, returns, saves, restarts; or every committed step as well.",
 )
 @click.option("-o", "--output", metavar="PICTURE", help="Draw the run: .png, .svg or .pdf.")
 @json_option
@@ -75,7 +75,11 @@ def _print_parts(found):
     table.add_row("wall", f"{wall / 3600e6:,.3f}", "100.00 %")
     print()
     table.print()
-    told = ("committed", "failures", "reorders", "moves", "saves", "restarts", "rolled_back")
+    told = ["committed", "failures", "reorders", "moves", "saves", "restarts", "rolled_back"]
+    if found.summary["returns"]:
+        told += ["returns", "rejoin_moves"]
+    if found.summary["spares_used"]:
+        told += ["spares_used", "spares_lacking"]
     print(", ".join(f"{name.replace('_', ' ')} {found.summary[name]:,}" for name in told))
     if not found.summary["finished"]:
         print("NOT FINISHED: the run was ended at max_wall")
