@@ -8,93 +8,13 @@ One core. Ratios are the figures to trust: what is compared took turns in one ru
 import argparse
 
 import numpy as np
-from common import interleaved, save, table
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
+from common import ahead, interleaved, save, table, words
+from rivals_stacks import SEED, kernel, python_incremental, scipy_every_failure
 
-from spare_mc.kernels import ahead_levels, reference, stacks, stacks_lanes, stacks_paths, stacks_sweep
-from spare_mc.kernels.philox import split64
+from spare_mc.kernels import stacks, stacks_lanes, stacks_paths, stacks_sweep
 from spare_mc.layouts import Layout
 
-SEED = 1
-try:
-    AHEAD = ahead_levels.load("ahead_stacks")
-except ImportError:
-    AHEAD = None
-
-
-def kernel(layout, trials, module=stacks):
-    """A function that computes S*(k) of so many trials."""
-    plan = module.plan(layout.host_table(), layout.stack_table())
-    out = np.empty((trials, layout.redundancy), np.int32)
-    return lambda: module.capacity(plan, SEED, 0, out)
-
-
-def scipy_every_failure(layout):
-    """One trial with scipy's matching after every failure, slots of a group expanded to its depth."""
-    n, r = layout.groups, layout.redundancy
-    hosts, order = layout.host_table(), reference.failure_order(n, SEED, 0)
-    types = np.repeat(np.arange(n), r)
-
-    def run():
-        alive, depth = np.ones(n, bool), 1
-        for g in order:
-            alive[g] = False
-            while depth <= r:
-                keep = np.repeat(alive[hosts.ravel()], depth)
-                rows = np.repeat(types, depth)[keep]
-                slots = (hosts.ravel()[:, None] * depth + np.arange(depth)).ravel()[keep]
-                graph = csr_array((np.ones(len(rows), np.int8), (rows, slots)), shape=(n, n * depth))
-                if (maximum_bipartite_matching(graph, perm_type="column") >= 0).all():
-                    break
-                depth += 1
-            if depth > r:
-                return
-
-    return run
-
-
-def python_incremental(layout):
-    """One trial in plain Python: the types of a failed group are augmented, the depth grows when that fails."""
-    n, r = layout.groups, layout.redundancy
-    hosts = [layout.hosts(t).tolist() for t in range(n)]
-    order = reference.failure_order(n, SEED, 0)
-
-    def run():
-        held, alive, depth = [{t} for t in range(n)], [True] * n, 1
-
-        def place(t):
-            """Breadth-first search for a group with a free slot, then everything on the way moves along."""
-            queue, came, reached = [t], {t: None}, {}
-            for u in queue:
-                for g in hosts[u]:
-                    if not alive[g] or g in reached:
-                        continue
-                    reached[g] = u
-                    if len(held[g]) < depth:
-                        while True:
-                            mover = reached[g]
-                            held[g].add(mover)
-                            left = came[mover]
-                            if left is None:
-                                return True
-                            held[left].discard(mover)
-                            g = left
-                    for other in held[g]:
-                        came[other] = g
-                        queue.append(other)
-            return False
-
-        for g in order:
-            alive[g] = False
-            loose, held[g] = held[g], set()
-            for t in loose:
-                while not place(t):
-                    depth += 1
-                    if depth > r:
-                        return
-
-    return run
+AHEAD = ahead("ahead_stacks")
 
 
 def stages(layout, seconds, batches=32):
@@ -106,7 +26,7 @@ def stages(layout, seconds, batches=32):
     plan = stacks.plan(layout.host_table(), layout.stack_table())
     rows = np.empty((stacks_lanes.LANES * batches, r), np.int32)
     stacks.capacity(plan, SEED, 0, rows)
-    key = tuple(np.uint64(word) for word in split64(SEED))
+    key = words(SEED)
     lanes = np.uint16(0) * np.arange(stacks_lanes.LANES, dtype=np.uint16)
     wipe, bounds, alive, edge = lanes.copy(), lanes.copy(), lanes.copy(), lanes.copy()
     scratch = np.empty(32, np.uint64)

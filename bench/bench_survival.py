@@ -14,106 +14,13 @@ import tempfile
 import time
 
 import numpy as np
-from common import in_threads, interleaved, save, table
+from common import SEED, ahead, arithmetic, in_threads, interleaved, save, table
+from rivals_survival import keys_alone, numpy_doubling, numpy_rolled, plain_python, plan_of, run
 
-from spare_mc.kernels import ahead_levels, patterns, philox, reference, survival
-from spare_mc.kernels.jit import njit
+from spare_mc.kernels import survival
 from spare_mc.layouts import Layout
 
-SEED = 0x0123456789ABCDEF
-K0, K1 = (np.uint64(half) for half in philox.split64(SEED))
-try:
-    ahead = ahead_levels.load("ahead")
-except ImportError:
-    ahead = None
-
-
-def plan_of(layout):
-    if layout.block is not None:
-        return survival.plan(layout.groups, layout.redundancy, block=layout.block)
-    if layout.offsets is not None:
-        return survival.plan(layout.groups, layout.redundancy, offsets=layout.offsets)
-    return survival.plan(layout.groups, layout.redundancy, hosts=layout.host_table())
-
-
-# ---- what is timed ----------------------------------------------------------------------------------------------
-
-
-@njit
-def _full_keys(keys, trials):
-    for trial in range(trials):
-        philox.pattern_keys(keys, K0, K1, np.uint64(trial))
-
-
-@njit
-def _halves_side_by_side(keys, draws, trials, scratch):
-    for trial in range(0, trials, 16):
-        patterns.trials16(keys, draws, K0, K1, np.uint64(trial), scratch)
-
-
-def keys_alone(groups, trials):
-    """Contenders that only draw the keys of the trials: all 32 bits, and the upper halves that survival needs."""
-    draws = (groups + 3) // 4
-    full, halves = np.empty(groups, np.uint32), np.empty(64 * draws, np.uint16)
-    scratch = np.empty(32, np.uint64)
-    return {
-        "full keys": lambda: _full_keys(full, trials),
-        "key halves": lambda: _halves_side_by_side(halves, draws, trials, scratch),
-    }
-
-
-def run(backend, plan, trials):
-    out = np.empty(trials, np.int32)
-    return lambda: backend.endurable(plan, SEED, 0, out)
-
-
-def numpy_rolled(groups, offsets, trials):
-    """Any offsets in NumPy: batches of 64 trials, rolled maxima, count."""
-    rng = np.random.default_rng(1)
-
-    def once():
-        for _ in range(0, trials, 64):
-            keys = rng.random((64, groups))
-            latest = keys.copy()
-            for offset in offsets[1:]:
-                latest[:, offset:] = np.maximum(latest[:, offset:], keys[:, : groups - offset])
-                latest[:, :offset] = np.maximum(latest[:, :offset], keys[:, groups - offset :])
-            (keys < latest.min(axis=1)[:, None]).sum(axis=1)
-
-    return once
-
-
-def numpy_doubling(groups, redundancy, trials):
-    """Contiguous layouts in NumPy: 64 trials along the last axis, windows of 1, 2, 4... groups."""
-    rng = np.random.default_rng(1)
-
-    def once():
-        for _ in range(0, trials, 64):
-            keys = rng.random((groups, 64), dtype=np.float32)
-            latest, reach = np.concatenate([keys, keys[: redundancy - 1]]), 1
-            while 2 * reach <= redundancy:
-                latest = np.maximum(latest[:-reach], latest[reach:])
-                reach *= 2
-            rest = redundancy - reach
-            least = (np.maximum(latest[:-rest], latest[rest:]) if rest else latest).min(axis=0)
-            (keys < least).sum(axis=0)
-
-    return once
-
-
-@njit
-def _arithmetic(rounds):
-    """Arithmetic in registers alone: what two threads can gain at best on this machine, now."""
-    a, b = np.uint64(88172645463325252), np.uint64(362436069)
-    for _ in range(rounds):
-        a ^= a << np.uint64(13)
-        a ^= a >> np.uint64(7)
-        a ^= a << np.uint64(17)
-        b = b * np.uint64(6364136223846793005) + a
-    return b
-
-
-# ---- tables -----------------------------------------------------------------------------------------------------
+AHEAD = ahead("ahead")
 
 
 def trials_for(groups, microseconds=2000.0):
@@ -127,8 +34,8 @@ def against_keys(layouts, seconds):
     for layout in layouts:
         trials, plan = trials_for(layout.groups), plan_of(layout)
         contenders = keys_alone(layout.groups, trials) | {"numba": run(survival, plan, trials)}
-        if ahead is not None:
-            contenders["cython"] = run(ahead, plan, trials)
+        if AHEAD is not None:
+            contenders["cython"] = run(AHEAD, plan, trials)
         best = interleaved(contenders, seconds)
         result = {
             "layout": layout.kind,
@@ -138,7 +45,7 @@ def against_keys(layouts, seconds):
             "trials_per_s": trials / best["numba"],
             "over_full_keys": best["numba"] / best["full keys"],
             "over_key_halves": best["numba"] / best["key halves"],
-            "cython_over_numba": best["cython"] / best["numba"] if ahead else None,
+            "cython_over_numba": best["cython"] / best["numba"] if AHEAD else None,
         }
         results.append(result)
         rows.append(["-" if value is None else value for value in result.values()])
@@ -193,8 +100,6 @@ def over_redundancy(seconds):
 def against_numpy(seconds):
     trials = 1024
     golomb, contiguous = Layout.golomb(600, 9), Layout.contiguous(600, 9)
-    rows = [[row] for row in golomb.host_table().tolist()]
-    hosts = [hosts for (hosts,) in rows]
     contenders = {
         "golomb, numba": run(survival, plan_of(golomb), trials),
         "golomb, NumPy rolled": numpy_rolled(600, golomb.offsets, trials),
@@ -203,7 +108,7 @@ def against_numpy(seconds):
         "contiguous, NumPy doubling": numpy_doubling(600, 9, trials),
     }
     best = {name: time_ / trials for name, time_ in interleaved(contenders, seconds).items()}
-    few = {"golomb, plain Python": lambda: [reference.endurable(hosts, 600, SEED, i) for i in range(4)]}
+    few = {"golomb, plain Python": plain_python(golomb, 4)}
     best |= {name: time_ / 4 for name, time_ in interleaved(few, seconds / 4).items()}
     results = []
     for name, each in best.items():
@@ -224,7 +129,7 @@ def over_threads(seconds):
     outs = [np.empty(trials, np.int32) for _ in range(2)]
     rounds = 4_000_000
     work = {
-        "arithmetic": [functools.partial(_arithmetic, rounds)] * 2,
+        "arithmetic": [functools.partial(arithmetic, rounds)] * 2,
         "survival": [functools.partial(survival.endurable, plan, SEED, 0, out) for out in outs],
     }
     contenders = {}

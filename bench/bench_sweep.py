@@ -50,27 +50,38 @@ def seconds(raw, trials, **options):
     return perf_counter() - begin
 
 
-def overhead(quick):
-    raw = {**SWEEP, "failures": {"system_mtbf": f"1 min..1 h log {100 if quick else 1000}"}}
+def overhead_of(count, threads, told=None):
+    """(wall seconds, seconds in kernels, points) of a sweep of about so many points, written to a file.
+
+    told : a dict that receives what building the study and opening the summary took
+    """
+    raw = {**SWEEP, "failures": {"system_mtbf": f"1 min..1 h log {max(2, count // 10)}"}}
     seconds(SWEEP | {"failures": {}}, 100)
+    told = {} if told is None else told
+    with tempfile.TemporaryDirectory() as folder:
+        begin = perf_counter()
+        loaded = study.load(raw)
+        told["study"] = perf_counter() - begin
+        begin = perf_counter()
+        with store.Writer(Path(folder) / "sweep.h5", loaded) as writer:
+            outcome = engine.run(loaded, have=writer.tally, keep=engine.Storing(writer), threads=threads)
+            writer.stopped(outcome.stopped)
+        wall = perf_counter() - begin
+        begin = perf_counter()
+        found = store.summary(Path(folder) / "sweep.h5")
+        told["summary"] = perf_counter() - begin
+    return wall, outcome.kernel_seconds, len(found["id"])
+
+
+def overhead(quick):
     rows = []
     for threads in (1, 2):
-        with tempfile.TemporaryDirectory() as folder:
-            begin = perf_counter()
-            loaded = study.load(raw)
-            built = perf_counter() - begin
-            begin = perf_counter()
-            with store.Writer(Path(folder) / "sweep.h5", loaded) as writer:
-                outcome = engine.run(loaded, have=writer.tally, keep=engine.Storing(writer), threads=threads)
-                writer.stopped(outcome.stopped)
-            wall = perf_counter() - begin
-            begin = perf_counter()
-            found = store.summary(Path(folder) / "sweep.h5")
-            opened = perf_counter() - begin
-            points = len(found["id"])
-        share = outcome.kernel_seconds / (threads * wall)
-        rest = (threads * wall - outcome.kernel_seconds) / points
-        rows.append((threads, f"{points:,}", built, wall, f"{100 * share:.1f} %", 1e6 * rest, opened))
+        told = {}
+        wall, kernels, points = overhead_of(1000 if quick else 10_000, threads, told)
+        share, rest = kernels / (threads * wall), (threads * wall - kernels) / points
+        rows.append(
+            (threads, points, told["study"], wall, f"{100 * share:.1f} %", 1e6 * rest, told["summary"])
+        )
     head = ("threads", "points", "study s", "run and store s", "in kernels", "else, us a point", "summary s")
     table("A sweep, N = 200, 10,000 trials a point", head, rows)
 
