@@ -75,12 +75,18 @@ def told(seconds):
     return f"{cell(seconds / scale)} {unit}"
 
 
-HEAD = ("part", "setting", "contender", "time", "over", "ratio", "quartiles", "note")
+HEAD = ("measured", "contender", "time", "over the first", "quartiles", "note")
 
 
-def line(row):
-    """The cells of a row, as in HEAD."""
-    time_ = f"{told(row.seconds)} {row.unit}".strip() if row.seconds is not None else "-"
-    spread = "-" if row.low is None else f"{cell(row.low)} .. {cell(row.high)}"
-    ratio = "-" if row.ratio is None else row.ratio
-    return [row.part, row.setting, row.contender, time_, row.baseline, ratio, spread, row.note]
+def lines(rows):
+    """The cells of rows, as in HEAD; what is measured is told once, in the row of its baseline."""
+    cells, before = [], None
+    for row in rows:
+        what = row.part if row.setting == row.part else f"{row.part}: {row.setting}"
+        time_ = "-" if row.seconds is None else f"{told(row.seconds)} {row.unit}".strip()
+        first = row.contender == row.baseline
+        ratio = "-" if row.ratio is None else "1" if first else cell(row.ratio)
+        spread = "-" if row.low is None or first else f"{cell(row.low)} .. {cell(row.high)}"
+        cells.append(["" if what == before else what, row.contender, time_, ratio, spread, row.note])
+        before = what
+    return cells

@@ -1,4 +1,4 @@
-"""Parts of the suite about growth: with threads, with N, with r; and what a sweep costs beside the kernels."""
+"""Parts of the suite about growth: on devices, with threads, N and r; and what a sweep costs beside the kernels."""
 
 import functools
 
@@ -8,12 +8,34 @@ import rivals_reorder
 import rivals_stacks
 import rivals_survival
 from common import SEED, ahead, arithmetic, in_threads
-from rows import Row, measured
+from rows import Row, measured, missing
 
+from spare_mc import api
+from spare_mc.backends import BACKENDS
 from spare_mc.kernels import reorder, stacks, survival
 from spare_mc.layouts import Layout
 
 ARITHMETIC_ROUNDS = 4_000_000
+
+
+def device_rows(sizes):
+    """Backends of other devices than the processor, through the Python interface, beside one thread of it."""
+    host = "cython" if BACKENDS["cython"].missing() is None else "numba"
+    layout, rows = Layout.golomb(sizes.groups, 9), []
+    shares = {"survival": 1, "stacks": 20, "reordering": 400}
+    for name in sorted(set(BACKENDS) - {"cython", "numba", "reference"}):
+        for measure in BACKENDS[name].measures:
+            setting, reason = f"{measure}, golomb N={sizes.groups} r=9", BACKENDS[name].missing((measure,))
+            if reason is not None or measure not in shares:
+                rows.append(missing("devices", setting, name, host, reason or "see the training kernels"))
+                continue
+            trials = max(64, sizes.device_trials // shares[measure])
+            call = functools.partial(getattr(api, measure), layout, trials=trials, threads=1)
+            contenders = {f"{host}, one thread": functools.partial(call, backend=host)}
+            contenders[name] = functools.partial(call, backend=name)
+            work = dict.fromkeys(contenders, trials)
+            rows += measured("devices", setting, "a trial", contenders, sizes.seconds, work, clock="wall")
+    return rows
 
 
 def thread_rows(sizes):
@@ -28,8 +50,8 @@ def thread_rows(sizes):
     rows = []
     for name, pair in work.items():
         contenders = {
-            "two threads": functools.partial(in_threads, pair),
             "one thread": functools.partial(in_threads, pair[:1]),
+            "two threads": functools.partial(in_threads, pair),
         }
         halves = {"two threads": 2}
         unit = "a million trials" if name == "survival" else "a call"

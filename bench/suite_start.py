@@ -18,6 +18,7 @@ COMMANDS = {
     "training run, cython": (*SMALL, "--measure", "training", "--runs", "1", "--backend", "cython"),
     "survival, numba": (*SMALL, "--backend", "numba"),
 }
+SETTING = "spare-mc run, N=600 r=9, to its end"
 BOUND = "bound: import numpy, h5py"
 MAIN = "import sys; from spare_mc.cli import main; main(sys.argv[1:])"
 # What a command reads: files of its modules, what is mapped.
@@ -85,23 +86,17 @@ def start_rows(sizes):
         for _ in range(sizes.starts):
             for name, program in programs.items():
                 warm[name].append(_taken(program, folder, cache))
-        rows += _rows("start, warm", {name: taken for name, taken in warm.items()})
+        rows += _rows("start, warm", warm)
         if "survival, numba" in wanted:
             wall, cpu = compiling["survival, numba"]
-            best = min(cpu for _, cpu in warm[BOUND])
-            rows.append(
-                Row(
-                    "start, warm", "survival, numba, empty cache", "survival, numba, empty cache", BOUND, cpu / best,
-                    seconds=cpu, unit="CPU", note=f"once on a machine; {wall:.1f} s of wall time",
-                )
-            )  # fmt: skip
-        cold = {name: [] for name in programs if name not in ("survival, numba",)}
-        for name in cold:
-            arguments = wanted.get(name)
-            files = _files_of(arguments or ("--version",), folder, cache)
-            if arguments is None:
-                files = [f for f in files if "spare" not in f] + _files_of(SMALL, folder, cache)
-            for _ in range(sizes.cold_starts):
+            ratio = cpu / min(cpu for _, cpu in warm[BOUND])
+            note = f"{wall:.1f} s of wall time, once on a machine"
+            name = "survival, numba, empty cache"
+            rows.append(Row("start, warm", SETTING, name, BOUND, ratio, seconds=cpu, unit="CPU", note=note))
+        cold = {name: [] for name in programs if name != "survival, numba"}
+        files = {file for name in set(cold) - {BOUND} for file in _files_of(wanted[name], folder, cache)}
+        for _ in range(sizes.cold_starts):
+            for name in cold:
                 evict(files)
                 cold[name].append(_taken(programs[name], folder, cache))
         rows += _rows("start, cold", cold)
@@ -115,5 +110,5 @@ def _rows(part, taken):
     for name, times in taken.items():
         wall = min(wall for wall, _ in times)
         ratio, note = best[name] / best[BOUND], f"{wall:.2f} s of wall time"
-        rows.append(Row(part, name, name, BOUND, ratio, seconds=best[name], unit="CPU", note=note))
+        rows.append(Row(part, SETTING, name, BOUND, ratio, seconds=best[name], unit="CPU", note=note))
     return rows
