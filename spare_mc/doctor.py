@@ -114,6 +114,27 @@ def numba_cache():
     }
 
 
+def clear_caches():
+    """Remove the cache folders of other sources, versions and processors: ``(folders, bytes)`` that were removed.
+
+    Processes that use them compile anew at worst.
+    """
+    try:
+        from .kernels import jit
+    except Exception:  # without Numba no cache is in use, and which are old cannot be told
+        return 0, 0
+    folder, removed, size = jit.cache_folder(), 0, 0
+    if folder is None:
+        return 0, 0
+    for other in folder.parent.iterdir():
+        if other != folder and other.is_dir() and not other.is_symlink():
+            bytes_there = sum(size for _, size in _files(other))
+            shutil.rmtree(other, ignore_errors=True)
+            if not other.exists():
+                removed, size = removed + 1, size + bytes_there
+    return removed, size
+
+
 def _files(folder):
     """(name, bytes) of all files below a folder; those that vanish meanwhile are left out."""
     found = []

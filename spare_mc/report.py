@@ -7,7 +7,7 @@ from pathlib import PurePath
 from . import printing
 from .commands.common import number, print_json
 from .estimates import NAMES, UNITS
-from .report_point import beside, cell, point_table, remarks, title
+from .report_point import beside, cell, counted_text, point_table, remarks, title
 from .results import PointResult
 from .selection import Table
 from .stopping import TOTAL
@@ -84,7 +84,7 @@ def _sweep_table(shown, table):
         cells.insert(0, _file_names(shown.files))
     for row, result in enumerate(results):
         line = [column[row] for column in cells]
-        line.append(f"{result.trials or result.runs:,}")
+        line.append(counted_text(result))
         line += [_plus_minus(result.estimates.get(name)) for name in names]
         if endurance:
             line += map(number, beside(result)["endurable_failures"])
@@ -192,15 +192,28 @@ def print_plan(study, path, backend, who, workers, share, as_json=False):
     """The points of a study, how much each asks for, and about how long it takes; nothing is kept."""
     from .calibration import estimate
     from .progress import duration
+    from .schedule import is_open_ended, places_in, span_in
 
     planned = estimate(study, backend, workers, share)
+    open_ended = is_open_ended(study, planned.rules)
+    mine = [study.points[place] for place in places_in(share, len(study.points), open_ended)]
+
+    def counted(total):
+        first, end = span_in(share, total, open_ended)
+        return end - first
+
     asked = {
         m: {"first": r.first, "maximum": r.maximum, "target": r.targets} for m, r in planned.rules.items()
     }
     if as_json:
         points = [
-            {"id": p.id, "parameters": p.parameters, "trials": study.trials, "runs": study.runs}
-            for p in study.points
+            {
+                "id": p.id,
+                "parameters": p.parameters,
+                "trials": counted(study.trials),
+                "runs": counted(study.runs),
+            }
+            for p in mine
         ]
         times = {"seconds": planned.seconds, "seconds_at_most": planned.seconds_at_most}
         head = {"study": study.name, "output": path, "backend": backend, "threads": workers, "asked": asked}
@@ -208,16 +221,18 @@ def print_plan(study, path, backend, who, workers, share, as_json=False):
         return
     print(
         f"study {study.name}: {len(study.points):,} points, seed {study.seed}, backend {backend}, {who}, "
-        f"results to {path}" + ("" if share is None else f", shard {share[0]} of {share[1]}")
+        f"results to {path}"
     )
+    if share is not None:
+        print(f"shard {share[0]} of {share[1]}: {len(mine):,} points; what follows is of this shard")
     for measure, rule in planned.rules.items():
         what = "runs" if measure == "training" else "trials"
         if rule.targets:
             wanted = ", ".join(f"{name} +/- {100 * width:g} %" for name, width in rule.targets.items())
             print(f"  {measure}: {rule.first:,} to {rule.maximum:,} {what} a point, until {wanted}")
         else:
-            print(f"  {measure}: {rule.maximum:,} {what} a point")
-    for number_, point in enumerate(study.points, 1):
+            print(f"  {measure}: {counted(rule.maximum):,} {what} a point")
+    for number_, point in enumerate(mine, 1):
         print(f"{number_:6d}  {point.id[:12]}  {title(PointResult(point.id, point.parameters, study.seed))}")
     told = f"about {duration(planned.seconds)}"
     if planned.seconds_at_most > planned.seconds:
@@ -227,12 +242,13 @@ def print_plan(study, path, backend, who, workers, share, as_json=False):
     print(f"{told} (calibrated on {planned.sampled} of the points; start-up and compiling not counted)")
 
 
-def print_verdicts(verdicts, results):
-    """One line a verdict, points told apart by their titles."""
+def print_verdicts(verdicts, results, every=False):
+    """A line for every test that failed (``every``: for all tests and comparisons), and how many there were."""
     titles = {result.id: title(result) for result in results}
-    for point in dict.fromkeys(v.point for v in verdicts):
+    told = [v for v in verdicts if every or not v.passed]
+    for point in dict.fromkeys(v.point for v in told):
         print(printing.bold(titles[point]))
-        for verdict in (v for v in verdicts if v.point == point):
+        for verdict in (v for v in told if v.point == point):
             mark = {"approximation": "    "}.get(verdict.kind, "ok  " if verdict.passed else "FAIL")
             print(f"  {mark} {verdict.message}")
     failed = sum(not v.passed for v in verdicts)
@@ -240,4 +256,6 @@ def print_verdicts(verdicts, results):
     if not tested:
         print("nothing was counted: nothing to test")
     else:
-        print(f"{tested} tests, {failed} failed" if failed else f"{tested} tests passed")
+        points = len({v.point for v in verdicts if v.kind != "approximation"})
+        said = f"{tested} tests of {points} points" + (f", {failed} failed" if failed else " passed")
+        print(said + ("" if every else "; --verbose lists all, and the distance to approximations"))

@@ -84,10 +84,23 @@ def _verdict_on_mu(result):
     )
 
 
+def _totals(result):
+    """Pattern measure -> trials counted; they differ where a run was cut short, or intervals decide."""
+    return {m: t.total for m, t in result.tallies.items() if m != "training"}
+
+
+def counted_text(result):
+    """Trials (where there are none: runs) counted, of each measure where they differ."""
+    totals = _totals(result)
+    if len(set(totals.values())) > 1:
+        return ", ".join(f"{measure} {total:,}" for measure, total in totals.items())
+    return f"{result.trials or result.runs:,}"
+
+
 def remarks(result):
     """Lines below a point's table."""
-    totals = {m: t.total for m, t in result.tallies.items() if m != "training"}
-    if len(set(totals.values())) > 1:  # a run that was cut short
+    totals = _totals(result)
+    if len(set(totals.values())) > 1:
         counted = [", ".join(f"{m} of {total:,} trials" for m, total in totals.items())]
     else:
         counted = [f"{result.trials:,} trials"] if result.trials or not result.runs else []

@@ -29,6 +29,23 @@ def rough_cost(measure, point):
     return _WEIGHT[measure] * point.layout.groups * (1.0 + 0.02 * point.layout.redundancy)
 
 
+def is_open_ended(study, rules):
+    """Whether intervals or the time decide how much is counted, so that shares are points and not spans of trials."""
+    return study.time_limit is not None or any(rule.targets for rule in rules.values())
+
+
+def places_in(share, points, open_ended):
+    """Places of the points that a share ``(i, n)`` (None: all) counts."""
+    at, of = share or (1, 1)
+    return range(at - 1, points, of) if open_ended else range(points)
+
+
+def span_in(share, maximum, open_ended):
+    """``(first, end)`` of the trials that a share counts of each of its points."""
+    at, of = (1, 1) if open_ended or share is None else share
+    return maximum * (at - 1) // of, maximum * at // of
+
+
 class _Unit:
     """One measure of one point."""
 
@@ -66,7 +83,7 @@ class Schedule:
         self._study, self._have, self._share = study, have, share
         self._rules = stopping.rules_of(study)
         self._by_width = study.time_limit is not None
-        self.open_ended = self._by_width or any(rule.targets for rule in self._rules.values())
+        self.open_ended = is_open_ended(study, self._rules)
         self._watch, self._next_watch = watch, 0.0
         self._widths = {}  # unit's place -> (relative half-width, estimate, point)
         self._widest, self._next_widest = None, 0.0
@@ -86,16 +103,13 @@ class Schedule:
         self._budget = max(1.0, min(keys, cost / workers))
 
     def _all_units(self):
-        at, of = self._share or (1, 1)
-        for index, point in enumerate(self._study.points):
-            if self.open_ended and index % of != at - 1:
-                continue
+        for index in places_in(self._share, len(self._study.points), self.open_ended):
             for measure in self._study.measures:
                 rule, low = self._rules[measure], 0
                 if self._share and not self.open_ended:
-                    low, high = rule.maximum * (at - 1) // of, rule.maximum * at // of
+                    low, high = span_in(self._share, rule.maximum, self.open_ended)
                     rule = stopping.Rule(measure, high, high, {})
-                yield _Unit(index, point, rule, low)
+                yield _Unit(index, self._study.points[index], rule, low)
 
     # Looks
 

@@ -18,7 +18,9 @@ TOTAL, TARGET, MAXIMUM, TIME_LIMIT, SHARE = "total", "target", "maximum", "time 
 
 MIN_EVENTS = 20  # a share or a rate of fewer events has no interval worth acting on
 
-_SURVIVAL = re.compile(r"survival\[(\d+)\]$")
+_SURVIVAL = re.compile(
+    r"survival\[(0|[1-9]\d*)\]$"
+)  # one spelling a number: survival[03] would be another key
 _PATTERNS = ("survival", "stacks", "reordering")
 MEASURE_OF = {
     "mean_stack": "stacks",

@@ -213,7 +213,7 @@ def _build(raw, text, label):
         measures=measures,
         points=points,
         trials=_trials(sampling),
-        runs=sampling.runs,
+        runs=_runs(sampling, "runs" in raw.get("sampling", {})),
         confidence=sampling.confidence,
         common_random_numbers=study.common_random_numbers,
         text=text,
@@ -223,16 +223,22 @@ def _build(raw, text, label):
         time_limit=sampling.time_limit,
     )
     try:
-        for key in ("trials", "runs"):
-            given = getattr(sampling, f"max_{key}")
-            if given is not None and not built.target:
-                raise UserError(
-                    f"sampling.max_{key} = {given}: only a target needs a maximum; set sampling.{key}"
-                )
-        rules_of(built)
+        _check_maxima(sampling, rules_of(built))
     except UserError as error:
         raise UserError(f"{label}: {error}") from None
     return built
+
+
+def _check_maxima(sampling, rules):
+    """A maximum is for what a target may let grow."""
+    grows = {"runs" if measure == "training" else "trials" for measure, rule in rules.items() if rule.targets}
+    for key, what in (("trials", "failure patterns"), ("runs", "training runs")):
+        given = getattr(sampling, f"max_{key}")
+        if given is None or key in grows:
+            continue
+        if sampling.target:
+            raise UserError(f"sampling.max_{key} = {given}: no target is about {what}; leave it out")
+        raise UserError(f"sampling.max_{key} = {given}: only a target needs a maximum; set sampling.{key}")
 
 
 def _checked_name(name, label):
@@ -242,13 +248,15 @@ def _checked_name(name, label):
     told = repr(name if len(name) <= 40 else name[:37] + "...")
     if (
         not name.strip()
+        or name != name.strip()
         or not name.isprintable()
         or "/" in name
-        or name.startswith(".")
+        or name.startswith((".", "-"))
         or len(name.encode()) > 200
     ):
         raise UserError(
-            f"{label}: study.name = {told}: names the results file: 1 to 200 bytes, printable, no '/', no '.' first"
+            f"{label}: study.name = {told}: names the results file: 1 to 200 bytes, printable, no '/', "
+            "no '.' or '-' first, no space at its ends"
         )
     return name
 
@@ -256,7 +264,14 @@ def _checked_name(name, label):
 def _trials(sampling):
     if sampling.trials is not None:
         return sampling.trials
-    return FIRST_LOOK if sampling.target else DEFAULT_TRIALS
+    if not sampling.target:
+        return DEFAULT_TRIALS
+    return FIRST_LOOK if sampling.max_trials is None else min(FIRST_LOOK, sampling.max_trials)
+
+
+def _runs(sampling, given):
+    """Runs asked for; unless they were ``given``, no more of them before the first look than there may be."""
+    return sampling.runs if given or sampling.max_runs is None else min(sampling.runs, sampling.max_runs)
 
 
 def of_layout(

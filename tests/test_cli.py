@@ -97,6 +97,32 @@ def test_dry_run_lists_points_and_writes_nothing(tmp_path, capsys, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_dry_run_of_a_shard_tells_of_the_shard(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asked = ("run", "-N", 31, "-r", "3,4,5", "--layout", "contiguous", "--dry-run", "--backend", "reference")
+    status, out, _ = spare_mc(capsys, *asked, "--trials", 10, "--shard", "2/3")
+    assert status == 0 and "survival: 3 trials a point" in out and out.count("contiguous, 31 groups") == 3
+    told = json.loads(spare_mc(capsys, *asked, "--trials", 10, "--shard", "3/3", "--json")[1])
+    assert [point["trials"] for point in told["points"]] == [4, 4, 4]
+    by_points = ("--trials", 10, "--target", "endurable_failures=0.1", "--max-trials", 100, "--shard", "2/3")
+    status, out, _ = spare_mc(capsys, *asked, *by_points)
+    assert (
+        status == 0
+        and "shard 2 of 3: 1 points" in out
+        and "redundancy 4" in out
+        and "redundancy 5" not in out
+    )
+
+
+def test_trials_are_told_by_measure_where_they_differ(tmp_path, capsys):
+    path = tmp_path / "two.h5"
+    asked = ("run", "-N", 31, "-r", "2,3,4,5", "--backend", "reference", "-o", path, "--quiet")
+    assert spare_mc(capsys, *asked, "--trials", 20)[0] == 0
+    assert spare_mc(capsys, *asked, "--trials", 10, "--measure", "stacks")[0] == 0
+    out = spare_mc(capsys, "show", path)[1]
+    assert out.count("survival 20, stacks 10") == 4
+
+
 def test_show_lists_points_with_intervals(results, capsys):
     status, out, _ = spare_mc(capsys, "show", results)
     assert status == 0
@@ -107,7 +133,9 @@ def test_show_lists_points_with_intervals(results, capsys):
 
 def test_check_agrees_with_exact_values(results, capsys):
     status, out, _ = spare_mc(capsys, "check", results)
-    assert status == 0 and "contiguous" in out and "mu" in out
+    assert status == 0 and "passed; --verbose" in out and out.count("\n") == 1
+    status, out, _ = spare_mc(capsys, "check", results, "--verbose")
+    assert status == 0 and "contiguous" in out and "mu" in out and "ok  " in out and out.count("\n") > 9
 
 
 def test_check_fails_on_a_wrong_tally(results, capsys):
@@ -118,7 +146,7 @@ def test_check_fails_on_a_wrong_tally(results, capsys):
         counted = file["groups_31/survival_endurable_failures"]
         counted[...] = np.roll(counted[...], 1, axis=-1)  # every trial endures one failure more
     status, out, _ = spare_mc(capsys, "check", results)
-    assert status == 1 and "contiguous" in out
+    assert status == 1 and "contiguous" in out and "FAIL" in out and "ok  " not in out
 
 
 def test_theory_prints_the_papers_figures(capsys):

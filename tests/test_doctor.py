@@ -155,3 +155,21 @@ def test_a_folder_where_no_lock_can_be_taken(monkeypatch, tmp_path):
 def test_which_limit_rules(job, affinity, quota, rule, allowed):
     limits = cores.Limits(16, job, affinity, quota)
     assert (limits.rule, limits.allowed) == (rule, allowed)
+
+
+def test_older_caches_are_removed_when_asked(capsys, cold, no_tests):
+    from spare_mc.kernels import jit
+
+    ours = jit.cache_folder()
+    (ours / "kernel.nbi").write_text("ours")
+    for name in ("0" * 20, "1" * 20):
+        (ours.parent / name).mkdir()
+        (ours.parent / name / "kernel.nbi").write_bytes(b"x" * 2**19)
+    assert "2 older folders, 1.0 MiB (--clear-caches removes them)" in run(capsys)[1]
+    status, out = run(capsys, "--clear-caches")
+    assert (
+        status == 0
+        and out.startswith("removed 2 older cache folders, 1.0 MiB\n")
+        and "older folders" not in out
+    )
+    assert [path.name for path in ours.parent.iterdir()] == [ours.name] and (ours / "kernel.nbi").exists()

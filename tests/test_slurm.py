@@ -74,6 +74,36 @@ def test_what_every_task_would_refuse_is_refused_at_once(arguments, message, cap
     assert (status, out) == (2, "") and message in error and error.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--sbatch=--array=1-4", "--shards"),
+        ("--sbatch=--arr=1-4", "--shards"),
+        ("--sbatch=-a 1-4", "--shards"),
+        ("--sbatch=-t5", "--time"),
+        ("--sbatch=--time=5", "--time"),
+        ("--sbatch=--cpus-per-task 4", "--cpus"),
+        ("--sbatch=-plong", "--partition"),
+        ("--sbatch=---", "option of sbatch"),
+        ("--partition=-long", "--partition"),
+        ("--account=-", "--account"),
+        ("--setup=", "--setup"),
+        ("--setup=  ", "--setup"),
+    ],
+)
+def test_options_that_would_break_the_script_are_refused(option, message, capsys):
+    status, out, error = spare_mc(capsys, *STUDY, "--shards", "2", option)
+    assert (status, out) == (2, "") and message in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "option", ["--mem=8G", "--time-min=5", "--nodes=1", "-d afterok:1", "-N1", "--exclusive"]
+)
+def test_other_options_of_sbatch_are_taken(option, capsys):
+    status, out, _ = spare_mc(capsys, *STUDY, "--shards", "2", f"--sbatch={option}")
+    assert status == 0 and f"#SBATCH {option}\n" in out
+
+
 def test_a_script_is_never_overwritten(tmp_path, capsys):
     script = tmp_path / "array.sh"
     script.write_text("mine")

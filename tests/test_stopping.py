@@ -219,6 +219,7 @@ def test_time_goes_where_the_interval_is_widest():
         ({"survival[x]": 0.1}, "unknown estimate 'survival\\[x\\]'"),
         ("mean_stack", "must be estimate = relative half-width"),
         ({"mean_stack": "wide"}, "sampling.target"),
+        ({"survival[03]": 0.1}, r"unknown estimate 'survival\[03\]'"),
         ({"survival[30]": 0.1}, r"survival\[30\]: k must be from 1 to 29"),
         ({"survival[0]": 0.1}, r"survival\[0\]: k must be from 1 to 29"),
         (["mean_stack=0.1", "mean_stack=0.2"], "must name each estimate once"),

@@ -214,7 +214,9 @@ def test_what_only_looks_like_a_duration_is_refused(text):
         study.load(with_key("failures.system_mtbf", text))
 
 
-@pytest.mark.parametrize("name", ["", "   ", ".", "..", "../x", "a/b", "a\nb", "\0", "x" * 300])
+@pytest.mark.parametrize(
+    "name", ["", "   ", ".", "..", "../x", "a/b", "a\nb", "\0", "x" * 300, "-x", " a", "a "]
+)
 def test_a_name_that_is_no_file_name_is_refused(name):
     with pytest.raises(UserError, match=r"study\.name = .*names the results file") as caught:
         study.load(with_key("study.name", name))
@@ -225,3 +227,21 @@ def test_a_maximum_needs_a_target():
     for key in ("max_trials", "max_runs"):
         with pytest.raises(UserError, match=rf"sampling\.{key} = 5: only a target needs a maximum"):
             study.load(with_key(f"sampling.{key}", 5))
+    raw = with_key("sampling.target", {"endurable_failures": 0.1})
+    raw["sampling"]["max_runs"] = 5
+    with pytest.raises(
+        UserError, match=r"sampling\.max_runs = 5: no target is about training runs; leave it out"
+    ):
+        study.load(raw)
+
+
+def test_a_maximum_below_the_usual_first_look_is_the_first_look():
+    raw = with_key("sampling.target", {"endurable_failures": 0.1})
+    raw["sampling"].pop("trials", None)
+    raw["sampling"]["max_trials"] = 50
+    assert study.load(raw).trials == 50
+    raw["sampling"]["trials"] = 60
+    with pytest.raises(
+        UserError, match=r"sampling\.trials = 60: with a target, .* from 1 to max_trials = 50"
+    ):
+        study.load(raw)

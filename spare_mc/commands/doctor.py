@@ -9,8 +9,14 @@ from .common import json_option, print_json
 @click.option(
     "--compile", "compiles", is_flag=True, help="Test Numba's kernels even if they are not compiled yet."
 )
+@click.option(
+    "--clear-caches",
+    "clears",
+    is_flag=True,
+    help="Remove Numba kernels compiled from other sources or versions.",
+)
 @json_option
-def command(compiles, as_json):
+def command(compiles, clears, as_json):
     """Show cores, vector level, backends, caches, GPU and versions; compare every backend with the reference.
 
     The self-test takes some five seconds. Numba's kernels are left out where they are not compiled yet, which takes a
@@ -18,6 +24,10 @@ def command(compiles, as_json):
     """
     from spare_mc import doctor, selftest
 
+    if clears:
+        folders, size = doctor.clear_caches()
+        if not as_json:
+            print(f"removed {folders} older cache folders, {_mib(size)}")
     found = doctor.facts()
     states = found["backends"]
     cold = not compiles and not found["numba_cache"].get("kernels")
@@ -100,7 +110,11 @@ def _kernels(vectors):
 def _cache(cache):
     if cache["folder"] is None:
         return cache["reason"]
-    older = f"; {cache['older']} older folders, {_mib(cache['older_bytes'])}" if cache["older"] else ""
+    older = (
+        f"; {cache['older']} older folders, {_mib(cache['older_bytes'])} (--clear-caches removes them)"
+        if cache["older"]
+        else ""
+    )
     state = (
         f"{cache['kernels']} compiled functions, {_mib(cache['bytes'])}"
         if cache["kernels"]

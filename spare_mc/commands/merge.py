@@ -5,7 +5,13 @@ import click
 
 @click.command("merge", short_help="join results files of one study")
 @click.argument("files", metavar="FILE.h5...", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, metavar="FILE.h5", help="File to write; must not exist.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE.h5",
+    help="File to write: a new one, or one of those joined.",
+)
 def command(files, output):
     """Join results files of one study and seed that hold different trials; the order of the files does not matter.
 

@@ -94,20 +94,53 @@ def _check(wall, partition, account, sbatch, setup, backend):
             f"--time {wall!r}: must be minutes, [hours:]minutes:seconds or days-hours[:minutes[:seconds]]"
         )
     for option, value in (("--partition", partition), ("--account", account)):
-        if value is not None and not re.fullmatch(r"[\w.,@+-]+", value):
-            raise click.UsageError(f"{option} {value!r}: must be a name, without spaces or quotes")
-    for option, values in (("--sbatch", sbatch), ("--setup", setup)):
-        for value in values:
-            if not value.isprintable() or (option == "--sbatch" and not value.startswith("-")):
-                raise click.UsageError(
-                    f"{option} {value!r}: must be one line, an option of sbatch for --sbatch"
-                )
+        if value is not None and not re.fullmatch(r"[\w.,@+][\w.,@+-]*", value):
+            raise click.UsageError(
+                f"{option} {value!r}: must be a name, without spaces, quotes or a '-' first"
+            )
+    for value in setup:
+        if not value.isprintable() or not value.strip():
+            raise click.UsageError(f"--setup {value!r}: must be one line, a shell command")
+    for value in sbatch:
+        if not value.isprintable() or not re.match(r"-[a-zA-Z]|--[a-z]", value):
+            raise click.UsageError(f"--sbatch {value!r}: must be one line, an option of sbatch")
+        if ours := _clash(value):
+            raise click.UsageError(f"--sbatch {value!r}: {ours}")
     if backend is not None:
         from spare_mc.backends import BACKENDS
         from spare_mc.errors import nearest
 
         if backend not in ("auto", *BACKENDS):
             raise click.UsageError(f"--backend {backend!r}: {nearest(backend, ['auto', *BACKENDS])}")
+
+
+# Options of sbatch that the script has already -> what sets them here
+_OURS = {
+    "--array": "the array follows from --shards and --at-once",
+    "--cpus-per-task": "give --cpus",
+    "--ntasks": "a task of the array is one process",
+    "--time": "give --time",
+    "--signal": "the script asks for a signal in time to store what there is",
+    "--open-mode": "output is appended, for tasks submitted again",
+    "--job-name": "the job is named after the study; give --name",
+    "--partition": "give --partition",
+    "--account": "give --account",
+    "--wrap": "the script is what runs",
+}
+_SHORT = {
+    "-a": "--array", "-c": "--cpus-per-task", "-n": "--ntasks", "-t": "--time", "-J": "--job-name", "-p": "--partition",
+    "-A": "--account",
+}  # fmt: skip
+
+
+def _clash(option):
+    """What to do instead of an option of sbatch that the script has already; None for any other."""
+    name = re.match(r"--[a-z-]+|-.", option)[0]
+    if not name.startswith("--"):
+        return _OURS.get(_SHORT.get(name))
+    exact = [long for long in _OURS if long == name]
+    begun = [long for long in _OURS if long.startswith(name)]  # sbatch takes beginnings that are clear
+    return _OURS[(exact or begun)[0]] if begun else None
 
 
 def _given(flags):
