@@ -13,8 +13,10 @@ cdef inline int64_t duration(run_memory* s, int64_t g, double u) noexcept nogil:
         time = -log(u) * s.scale[g]
     elif s.reg[LAW] == WEIBULL:
         time = pow(-log(u), s.inverse_shape) * s.scale[g]
-    else:
+    elif s.reg[LAW] == LOGNORMAL:
         time = exp(normal(u) * s.shape) * s.scale[g]
+    else:
+        time = of_table(s.law_table, s.reg[LAW], s.reg[LAW_SIZE], -log(u)) * s.scale[g]
     # 2**60: a drawn duration is cut here, so that sums stay within int64
     return max(<int64_t>1, <int64_t>floor(min(time, 1152921504606846976.0) + 0.5))
 

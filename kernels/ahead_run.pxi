@@ -3,7 +3,7 @@
 cdef enum:  # training_settings
     SPARE, REPLICATION, CHECKPOINT_ONLY
 cdef enum:
-    EXPONENTIAL, WEIBULL, LOGNORMAL
+    EXPONENTIAL, WEIBULL, LOGNORMAL  # beyond these: ahead_laws.pxi
 cdef enum:
     RENEWAL, FRESH, SYSTEM
 cdef enum:
@@ -31,7 +31,7 @@ cdef enum:  # COLUMNS, the first places of reg
     GROUPS, REDUNDANCY, STEPS, STACK_TIME, ALLREDUCE_TIME, FOUND_ALLREDUCE_TIME, SAVE_TIME, RESTART_TIME, SHRINK_TIME
     DETECTION_TIME, LAW, CLOCKS, EXTENDED, LOWEST_ONLY, RESUME_AFTER, SAVE_KIND, SAVE_BLOCKING, JITTER, PATCH_ALL
     PLACEMENT, SAVE_STEPS, MAX_WALL, REPAIR_TIME, SPARES, SWAP_TIME, REJOIN_TIME, KEEP_DEPTH, SHIFT, BUCKETS
-    EVENT_LIMIT, ELASTIC, REPAIRS, REPAIRS_ROOM
+    EVENT_LIMIT, ELASTIC, REPAIRS, REPAIRS_ROOM, LAW_TABLE, LAW_SIZE
     DEPTH_STEPS
 cdef enum:
     BINS = 7
@@ -63,6 +63,7 @@ ctypedef struct run_memory:
     const double* reach
     const double* log_of  # log_of[n] for n = 1..N
     const double* slowest
+    const double* law_table
     double shape, inverse_shape
     # of the plan
     const int64_t* intervals
@@ -87,6 +88,7 @@ cdef int bind_run(run_memory* s, state, plan) except -1:
     s.reach = s.spread + r + 1
     s.log_of = s.reach + r  # its first number is of n = 1
     s.slowest = s.log_of + n + 1
+    s.law_table = real + s.reg[LAW_TABLE]
     s.intervals, s.interval_count = <int64_t*>address(plan.intervals, "int64"), plan.intervals.size
     s.width = plan.width
     return 0

@@ -13,6 +13,7 @@ __all__ = ["hits", "memory", "plan"]
 
 include "ahead_arrays.pxi"
 include "ahead_draws.pxi"
+include "ahead_laws.pxi"
 include "ahead_streams.pxi"
 
 

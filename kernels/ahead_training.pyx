@@ -26,6 +26,7 @@ include "ahead_controller.pxi"
 include "ahead_run.pxi"
 include "ahead_draws.pxi"
 include "ahead_jitter.pxi"
+include "ahead_laws.pxi"
 include "ahead_clocks.pxi"
 include "ahead_ledger.pxi"
 include "ahead_restarts.pxi"
@@ -65,7 +66,7 @@ cdef run_all(plan, seed, int64_t first, int64_t[:, ::1] rows, limit):
     cdef life32 large
     if rows.shape[1] != NAMED + r:
         raise ValueError(f"rows: {rows.shape[1]} columns, of {NAMED + r}")
-    state = training_state.make_state(plan.settings, plan.scale, slowest_table(), limit)
+    state = training_state.make_state(plan.settings, plan.scale, slowest_table(), plan.table, limit)
     bind_run(&s, state, plan)
     s.reg[KEY_0], s.reg[KEY_1] = seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF
     if count == 0:

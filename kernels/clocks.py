@@ -14,8 +14,9 @@ import numpy as np
 
 from .jitter import normal
 from .philox import PURPOSE_CLOCK, philox, uniform
+from .stream_laws import of_table
 from .training_jit import device, hot
-from .training_settings import EXPONENTIAL, SYSTEM, WEIBULL
+from .training_settings import EXPONENTIAL, LOGNORMAL, SYSTEM, WEIBULL
 from .training_state import (
     ALIVE,
     BUCKETS,
@@ -31,6 +32,8 @@ from .training_state import (
     KEY_0,
     KEY_1,
     LAW,
+    LAW_SIZE,
+    LAW_TABLE,
     LINK,
     NOW,
     OUT,
@@ -74,8 +77,10 @@ def _duration(reg, real, g, u):
         time = -math.log(u) * scale
     elif reg[LAW] == WEIBULL:
         time = math.pow(-math.log(u), 1.0 / real[SHAPE]) * scale
-    else:
+    elif reg[LAW] == LOGNORMAL:
         time = math.exp(normal(u) * real[SHAPE]) * scale
+    else:
+        time = of_table(real, reg[LAW], reg[LAW_TABLE], reg[LAW_SIZE], -math.log(u)) * scale
     return np.int64(max(1.0, math.floor(min(time, _LONGEST) + 0.5)))
 
 

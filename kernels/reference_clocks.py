@@ -7,8 +7,11 @@ shares no code with them: no queue, no look-ahead, no shortcut at a restart.
 import math
 from statistics import NormalDist
 
+import numpy as np
+
 from .reference import philox
-from .training_settings import EXPONENTIAL, FRESH, SYSTEM, WEIBULL
+from .reference_streams import TIMES
+from .training_settings import EXPONENTIAL, FRESH, LOGNORMAL, SYSTEM, WEIBULL
 
 _CLOCK = 1 << 24  # purpose CLOCK in the counter's second word
 _SYSTEM = 2**32 - 1
@@ -17,8 +20,9 @@ _SYSTEM = 2**32 - 1
 class Clocks:
     """``due[g]``: next failure of group g [us]; ``out``: groups found failed since the last restart."""
 
-    def __init__(self, settings, seed, run, means=None):
+    def __init__(self, settings, seed, run, means=None, table=None):
         self.s = settings
+        self.table = None if table is None else [float(x) for x in np.ravel(table)]
         self.key = (seed & 0xFFFFFFFF, seed >> 32)
         self.run = (run & 0xFFFFFFFF, run >> 32)
         self.means = means or [settings.mean] * settings.groups
@@ -128,8 +132,10 @@ class Clocks:
             time = -math.log(u) * mean
         elif s.law == WEIBULL:
             time = math.pow(-math.log(u), 1.0 / s.shape) * (mean * (1.0 / math.gamma(1.0 + 1.0 / s.shape)))
-        else:
+        elif s.law == LOGNORMAL:
             time = math.exp(NormalDist().inv_cdf(u) * s.shape) * (mean * math.exp(-0.5 * s.shape**2))
+        else:
+            time = TIMES[s.law](-math.log(u), 1.0, 1.0, self.table) * (mean * (1.0 / s.mean))
         return int(max(1.0, math.floor(min(time, 2.0**60) + 0.5)))
 
 

@@ -21,7 +21,7 @@ def interval(plan, source, hazard):
     scale, power = (float(x) for x in plan.reals[source])
     table = [float(x) for x in plan.tables[first : first + size]]
     try:
-        time = _TIMES[kind](hazard, scale, power, table)
+        time = TIMES[kind](hazard, scale, power, table)
     except OverflowError:
         time = math.inf
     return int(max(1.0, math.floor(min(time, 2.0**60) + 0.5)))
@@ -54,7 +54,7 @@ def _steps(h, scale, power, table):
     return table[min(len(table) - 1, math.floor(-math.expm1(-h) * len(table)))] * scale
 
 
-_TIMES = {
+TIMES = {
     sp.EXPONENTIAL: lambda h, scale, power, table: h * scale,
     sp.WEIBULL: lambda h, scale, power, table: math.pow(h, power) * scale,
     sp.LOGNORMAL: _lognormal,

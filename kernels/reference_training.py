@@ -25,7 +25,7 @@ def training_row(settings, seed, run, jitter=None, **layout):
     """One run's row, a list of integers in the order of ``training_settings.columns``.
 
     jitter: a function without arguments that draws one multiple of T_comp (its floor included); None for exactly 1.
-    layout: hosts, stacks (SPARe), intervals, width, means, as ``training.plan`` takes them.
+    layout: hosts, stacks (SPARe), intervals, width, means, table, as ``training.plan`` takes them.
     """
     scheme = _Replication if settings.scheme == REPLICATION else _Spare
     return scheme(settings, seed, run, jitter, **layout).row()
@@ -33,10 +33,20 @@ def training_row(settings, seed, run, jitter=None, **layout):
 
 class _Run:
     def __init__(
-        self, settings, seed, run, jitter, hosts=None, stacks=None, intervals=(0,), width=1, means=None
+        self,
+        settings,
+        seed,
+        run,
+        jitter,
+        hosts=None,
+        stacks=None,
+        intervals=(0,),
+        width=1,
+        means=None,
+        table=None,
     ):
         self.s = settings
-        self.clocks = Clocks(settings, seed, run, means)
+        self.clocks = Clocks(settings, seed, run, means, table)
         self.jitter = jitter
         self.layout = (hosts, stacks)
         self.intervals, self.width = intervals, width

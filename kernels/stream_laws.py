@@ -39,13 +39,13 @@ def interval(plan, source, h):
         z = -normal(math.exp(-h)) if h > _HALF else normal(-math.expm1(-h))
         time = math.exp(z * power)
     else:
-        time = _of_table(plan.tables, kind, plan.sources[source, TABLE], plan.sources[source, SIZE], h)
+        time = of_table(plan.tables, kind, plan.sources[source, TABLE], plan.sources[source, SIZE], h)
     time = time * plan.reals[source, SCALE]
     return np.int64(max(1.0, math.floor(min(time, _LONGEST) + 0.5)))
 
 
 @device
-def _of_table(tables, kind, first, size, h):
+def of_table(tables, kind, first, size, h):
     """The laws that are given as numbers, at scale 1."""
     if kind == LINEAR:
         knots = size >> 1

@@ -156,7 +156,7 @@ def plan(groups, pools, sources, replays=()):
         if not 1 <= count <= left[pool]:
             raise ValueError(f"{label}: count = {count}: pool {pool} has {left[pool]} of {sizes[pool]} left")
         left[pool] -= count
-        values = _law_table(law, label)
+        values = law_table(law, label)
         key = (id(law.table), law.kind)
         if key not in held:  # sources that share a table share its copy here
             held[key] = at
@@ -238,7 +238,7 @@ def _joined(groups, pools):
     return np.array(firsts, np.int64), np.concatenate(starts), joined
 
 
-def _law_table(law, label):
+def law_table(law, label):
     """The checked table of a law, float64[...], empty where it has none."""
     if law.kind not in range(STEPS + 1):
         raise ValueError(f"{label}: law kind {law.kind}: 0..{STEPS}")

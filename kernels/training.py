@@ -59,7 +59,7 @@ def timeline(plan, seed, number, limit=100_000):
 
 def _run(plan, seed, first, rows, limit):
     s = plan.settings
-    state = make_state(s, plan.scale, slowest_table(), limit)
+    state = make_state(s, plan.scale, slowest_table(), plan.table, limit)
     reg = state[0]
     reg[KEY_0], reg[KEY_1] = split64(seed)
     saves = (plan.intervals, plan.width)

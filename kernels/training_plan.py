@@ -6,11 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from . import controller_state
+from .stream_plan import Law, law_table
 from .training_settings import (
     BACKGROUND,
     CHECKPOINT_ONLY,
     LARGEST_SIGMA,
     LARGEST_TIME,
+    LINEAR,
     LOGNORMAL,
     NO_REPAIR,
     REPLICATION,
@@ -29,19 +31,26 @@ class Plan(NamedTuple):
     intervals: np.ndarray  # int64[n], time between saves by time since the restart [us]
     width: int  # of a bin of ``intervals`` [us]
     stacks: controller_state.Plan | None  # SPARe's controller plan
+    table: (
+        np.ndarray
+    )  # float64[...] [us], of laws LINEAR, LOGLOG, STEPS at the mean of the settings, else empty
 
 
-def plan(settings, hosts=None, stacks=None, intervals=None, width=1, means=None):
+def plan(settings, hosts=None, stacks=None, intervals=None, width=1, means=None, table=None):
     """The Plan of a point.
 
     settings: Settings. hosts, stacks: int32[N, r], SPARe's layout as ``controller.plan`` takes it; the other
     schemes need none. intervals: int64[n] with ``width`` [us]: where ``save_steps`` is 0, save after the first step
     that ends at least ``intervals[min(age // width, n - 1)]`` after the last save or restart, age being the time
     since the last restart; one number is a fixed period. means: float64[N], the mean of each group's clock [us],
-    where groups differ; ``settings.mean`` otherwise. Raises ValueError for settings that cannot be run.
+    where groups differ; ``settings.mean`` otherwise. table: of laws LINEAR, LOGLOG and STEPS, as
+    stream_plan.Law has it, in us at ``settings.mean``. Raises ValueError for settings that cannot be run.
     """
     s = Settings(*settings)
     _check(s)
+    if (table is None) != (s.law < LINEAR):
+        raise ValueError("table: laws LINEAR, LOGLOG and STEPS have one, the others none")
+    table = np.empty(0) if table is None else law_table(Law(s.law, 1.0, 1.0, table), "law")
     if s.scheme == CHECKPOINT_ONLY and s.redundancy != 1:
         raise ValueError("redundancy is 1 with checkpoints only")
     if s.save_steps == 0 and intervals is None:
@@ -63,11 +72,13 @@ def plan(settings, hosts=None, stacks=None, intervals=None, width=1, means=None)
     elif s.scheme == CHECKPOINT_ONLY:
         own = np.arange(s.groups, dtype=np.int32)[:, None]
         layout = controller_state.plan(own, own)
-    return Plan(s, scale, intervals, int(width), layout)
+    return Plan(s, scale, intervals, int(width), layout, table)
 
 
 def _scale_of_mean(s):
-    """Scale of the law of mean 1."""
+    """Scale of the law of mean 1; of a table, which is for the mean of the settings, what it is multiplied by."""
+    if s.law >= LINEAR:
+        return 1.0 / s.mean
     if s.law == WEIBULL:
         return 1.0 / math.gamma(1.0 + 1.0 / s.shape)
     if s.law == LOGNORMAL:

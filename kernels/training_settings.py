@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 SPARE, REPLICATION, CHECKPOINT_ONLY = 0, 1, 2
-EXPONENTIAL, WEIBULL, LOGNORMAL = 0, 1, 2
+EXPONENTIAL, WEIBULL, LOGNORMAL, LINEAR, LOGLOG, STEPS = range(6)  # as in stream_plan
 RENEWAL, FRESH, SYSTEM = 0, 1, 2
 BLOCKING, SAVER, BACKGROUND = 0, 1, 2
 PER_STACK, PER_BLOCK = 0, 1
@@ -34,7 +34,7 @@ class Settings(NamedTuple):
     restart: int  # T_r [us]
     shrink: int  # communicator shrink [us]
     detection: int  # added when an attempt finds failures [us]
-    law: int  # EXPONENTIAL, WEIBULL or LOGNORMAL
+    law: int  # EXPONENTIAL, WEIBULL, LOGNORMAL; LINEAR, LOGLOG or STEPS with a table of the plan
     shape: float  # Weibull shape, or the lognormal's deviation of the logarithm; unused by EXPONENTIAL
     mean: float  # mean of a group's clock, or of the one clock of SYSTEM [us]
     clocks: int  # RENEWAL, FRESH or SYSTEM

@@ -91,14 +91,16 @@ LATER = BEGUN + 7  # seven step bins at the resume point of a save still being w
     ELASTIC,  # 1: groups can come back before a restart
     REPAIRS,  # where the ring of repairs under way begins, and how many it can hold
     REPAIRS_ROOM,
-) = range(LATER + 7, LATER + 7 + 34)
+    LAW_TABLE,  # where the law's table begins in ``real``, and its numbers
+    LAW_SIZE,
+) = range(LATER + 7, LATER + 7 + 36)
 DEPTH_STEPS = (
-    LATER + 7 + 34
+    LATER + 7 + 36
 )  # r numbers: steps executed at each depth; the events follow them, then the repairs
 
 # real: a block of jitter draws of each stream, the law's shape, N scales [us], then, for d = 0..r stacks in a row,
 # their mean time, its deviation, and a time that no group exceeds but for one in 1e16 [us]; log(1..N); the table of
-# the slowest of n.
+# the slowest of n; the table of the law.
 BLOCK = 64
 SLOWEST_KEPT, SINGLE_KEPT, SHAPE, SCALE = 0, BLOCK, 2 * BLOCK, 2 * BLOCK + 1
 
@@ -118,10 +120,10 @@ def _logs(n):
     return np.array([math.log(k) for k in range(1, n + 1)])
 
 
-def make_state(settings, scale, table, limit):
+def make_state(settings, scale, table, law_table, limit):
     """(reg, real, group) for runs of these settings, with room for ``limit`` events.
 
-    ``scale`` float64[N]: of each group's law [us]; ``table``: jitter.slowest_table().
+    ``scale`` float64[N]: of each group's law [us]; ``table``: jitter.slowest_table(); ``law_table``: of the plan.
     """
     s = settings
     n, r = s.groups, s.redundancy
@@ -142,5 +144,6 @@ def make_state(settings, scale, table, limit):
     spread = stacks * one if s.jitter == PER_BLOCK else np.sqrt(stacks) * one
     kept = np.zeros(2 * BLOCK)
     reach = np.ceil(base + 8.5 * spread)
-    real = np.concatenate([kept, [s.shape], scale, base, spread, reach, _logs(n), table])
+    real = np.concatenate([kept, [s.shape], scale, base, spread, reach, _logs(n), table, law_table])
+    reg[LAW_TABLE], reg[LAW_SIZE] = len(real) - len(law_table), len(law_table)
     return reg, real, np.zeros((12 if s.elastic else 8, n), np.int64)

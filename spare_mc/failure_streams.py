@@ -23,15 +23,8 @@ def has_stream(parameters):
 
 
 def trains_on_stream(parameters):
-    """Whether training runs take their failures from a stream: also where clocks are not a group's own.
-
-    A group's clock that the training kernels draw themselves is exponential or Weibull.
-    """
-    p = parameters
-    if has_stream(p):
-        return True
-    level = p.get("failures.clock_level", "group")
-    return level in ("node", "gpu") or p.get("failures.law", "exponential") not in ("exponential", "weibull")
+    """Whether training runs take their failures from a stream: also where clocks lie below the groups."""
+    return has_stream(parameters) or parameters.get("failures.clock_level") in ("node", "gpu")
 
 
 def stream_plan_of(parameters, inputs=None, training=False):

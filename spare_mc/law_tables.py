@@ -22,15 +22,16 @@ def kernel_law(law):
     if law.name == "lognormal":
         return names.Law(names.LOGNORMAL, scale * law.scale, law.shape, none)
     if law.name == "piecewise":
-        return names.Law(names.LINEAR, scale, 1.0, np.array(law.knots()))
+        hazards, times = law.knots()
+        return names.Law(names.LINEAR, 1.0, 1.0, np.array([hazards, scale * times]))
     if law.name == "empirical":
-        return names.Law(names.STEPS, scale, 1.0, law.times)
-    return names.Law(names.LOGLOG, scale, 1.0, _table(law))
+        return names.Law(names.STEPS, 1.0, 1.0, scale * law.times)
+    return names.Law(names.LOGLOG, 1.0, 1.0, _table(law))
 
 
 def _table(law):
-    """x0, dx, then ln t at x0 + i dx, x the logarithm of the cumulated hazard."""
+    """x0, dx, then ln t [us] at x0 + i dx, x the logarithm of the cumulated hazard."""
     x = np.linspace(_FROM, _TO, _KNOTS)
     with np.errstate(divide="ignore"):
-        times = np.log(law.at_hazard(np.exp(x)))
+        times = np.log(law.at_hazard(np.exp(x))) + math.log(_MICROSECONDS)
     return np.concatenate([[x[0], x[1] - x[0]], times])

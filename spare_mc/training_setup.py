@@ -1,5 +1,6 @@
 """A training run as a study asks for it, made into what the kernel reads."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -30,6 +31,12 @@ def resolved(section, groups, redundancy, failures, label):
     for name in rule:
         given = getattr(section, name)
         found[name] = rule[name] if given is None else given
+    if failures.get("failures.clock_level") == "system":
+        if section.clocks not in (None, "system"):
+            raise UserError(
+                f"{label}: training.clocks = {section.clocks!r}: failures.clock_level = 'system' allows 'system'"
+            )
+        found["clocks"] = "system"
     if scheme != "replication":
         for name, allowed in (("placement", "block"), ("handling", "all")):
             if found[name] != allowed:
@@ -211,6 +218,7 @@ def kernel_plan(parameters, layout):
 
 
 def _plan(parameters, layout, save_steps, changes, intervals=None, width=1):
+    from .failure_model import unit_law
     from .kernels import training_plan
     from .kernels import training_settings as names
 
@@ -220,7 +228,8 @@ def _plan(parameters, layout, save_steps, changes, intervals=None, width=1):
         if key.startswith("training.")
     }
     times = {name: microseconds(p[name]) for name in _TIMES}
-    law, mtbf = parameters["failures.law"], parameters["failures.system_mtbf"]
+    mean = parameters["failures.system_mtbf"] * (1 if p["clocks"] == "system" else layout.groups)
+    drawn = dataclasses.replace(unit_law(parameters)[0], mean=mean).kernel()
     save_kind = {"blocking": names.BLOCKING, "overlapped": names.SAVER, "asynchronous": names.BACKGROUND}
     settings = names.Settings(
         scheme={
@@ -238,9 +247,9 @@ def _plan(parameters, layout, save_steps, changes, intervals=None, width=1):
         restart=times["restart_time"],
         shrink=times["shrink_time"],
         detection=times["detection_delay"],
-        law={"exponential": names.EXPONENTIAL, "weibull": names.WEIBULL}[law],
+        law=drawn.kind,
         shape=parameters.get("failures.shape", 1.0),
-        mean=1e6 * mtbf * (1 if p["clocks"] == "system" else layout.groups),
+        mean=1e6 * mean,
         clocks={"renewal": names.RENEWAL, "fresh": names.FRESH, "system": names.SYSTEM}[p["clocks"]],
         extended=int(p["restart"] == "extended"),
         lowest_only=int(p["handling"] == "lowest"),
@@ -262,7 +271,13 @@ def _plan(parameters, layout, save_steps, changes, intervals=None, width=1):
     settings = settings._replace(**changes)
     tables = (layout.host_table(), layout.stack_table()) if p["scheme"] == "spare" else (None, None)
     try:
-        return training_plan.plan(settings, *tables, intervals=intervals, width=width)
+        return training_plan.plan(
+            settings,
+            *tables,
+            intervals=intervals,
+            width=width,
+            table=drawn.table if drawn.kind >= names.LINEAR else None,
+        )
     except ValueError as error:
         raise UserError(f"training: {error}") from None
 

@@ -198,3 +198,35 @@ def test_the_python_interface_takes_the_same_sections():
     assert found.parameters == parameters(**asked)
     with pytest.raises(UserError, match="unknown argument 'failure'; did you mean 'failures'"):
         spare_mc.survival(layout, trials=10, failure=asked)
+
+
+@pytest.mark.parametrize("level", ["group", "system"])
+def test_training_draws_every_law(level):
+    """A piecewise hazard that is constant is exponential, draw by draw; gamma of shape 1 too, but for its table."""
+    import spare_mc
+
+    layout = spare_mc.Layout.golomb(20, 3)
+
+    def walls(**own):
+        failures = {"system_mtbf": 600.0, "clock_level": level, **own}
+        asked = {"steps": 200, "checkpoint_steps": 10, "restart_time": 300.0}
+        return spare_mc.training(layout, runs=4, failures=failures, **asked).tallies["training"].rows
+
+    known = walls()
+    assert walls(law="piecewise", ages=[3600.0], rates=[2.0, 2.0]) == pytest.approx(known, rel=1e-9, abs=10)
+    assert walls(law="gamma", shape=1.0) == pytest.approx(known, rel=1e-5, abs=1e4)
+    assert (walls(law="gamma", shape=0.5) != known).any()
+
+
+def test_one_clock_of_the_system_is_the_training_rule_of_that_name():
+    import spare_mc
+
+    asked = {"steps": 100, "checkpoint_steps": 10, "runs": 2}
+    layout = spare_mc.Layout.golomb(20, 3)
+    by_level = spare_mc.training(layout, failures={"system_mtbf": 300.0, "clock_level": "system"}, **asked)
+    by_rule = spare_mc.training(layout, system_mtbf=300.0, clocks="system", **asked)
+    assert (by_level.tallies["training"].rows == by_rule.tallies["training"].rows).all()
+    with pytest.raises(UserError, match="training.clocks = 'fresh'"):
+        spare_mc.training(
+            layout, failures={"system_mtbf": 300.0, "clock_level": "system"}, clocks="fresh", **asked
+        )

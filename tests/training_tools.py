@@ -13,6 +13,8 @@ from spare_mc.kernels.training_settings import (
     CONSECUTIVE,
     EXPONENTIAL,
     FRESH,
+    LINEAR,
+    LOGLOG,
     LOGNORMAL,
     NO_REPAIR,
     PER_BLOCK,
@@ -21,14 +23,23 @@ from spare_mc.kernels.training_settings import (
     REPLICATION,
     SAVER,
     SPARE,
+    STEPS,
     SYSTEM,
     WEIBULL,
     Settings,
 )
+from spare_mc.laws import Gamma
+from spare_mc.laws_hazard import Empirical, Piecewise
 from spare_mc.layouts import Layout
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 S = 1_000_000  # microseconds
+
+TABLE_LAWS = {  # of a mean in seconds
+    LINEAR: lambda mean: Piecewise(mean, (0.1 * mean, mean), (4.0, 1.0, 2.0)),
+    LOGLOG: lambda mean: Gamma(mean, 0.6),
+    STEPS: lambda mean: Empirical(mean, (1.0, 2.0, 4.0, 9.0, 9.5)),
+}
 
 SCHEMES = {"spare": SPARE, "replication": REPLICATION, "checkpoint-only": CHECKPOINT_ONLY}
 
@@ -111,7 +122,7 @@ def small(rng):
         restart=rng.choice([0, 300 * S, 3600 * S]),
         shrink=S // 10,
         detection=rng.choice([0, 5 * S]),
-        law=rng.choice([0, WEIBULL, LOGNORMAL]),
+        law=rng.choice([0, WEIBULL, LOGNORMAL, LINEAR, LOGLOG, STEPS]),
         shape=rng.choice([0.78, 1.3]),
         mean=rng.choice([1e3, 1e4, 3e4]) * S / (groups if clocks == SYSTEM else 1),
         clocks=clocks,
@@ -133,6 +144,8 @@ def small(rng):
         keep_depth=rng.choice([0, 0, 1]) if scheme == SPARE else 0,
     )
     more = {}
+    if settings.law >= LINEAR:
+        more["table"] = TABLE_LAWS[settings.law](settings.mean / S).kernel().table
     if scheme == SPARE:
         layout = rng.choice(
             [
