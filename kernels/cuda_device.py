@@ -29,9 +29,11 @@ class Kernel:
 
     function : Python, of plain arguments
     signature : numba types of the arguments; every launch must match them
+    options : of numba.cuda.jit
     """
 
     def __init__(self, function, signature, **options):
+        self.options = options
         if SIMULATED:
             options = {}
         self.function, self.types = function, signature
@@ -94,9 +96,9 @@ class Slot:
         array.copy_to_device(np.ascontiguousarray(values), stream=self.stream)
         return array
 
-    def get(self, array, target=None):
-        """Wait for the stream, and copy an array of the GPU to the host."""
-        found = array.copy_to_host(target, stream=self.stream)
+    def get(self, array):
+        """A copy of an array of the GPU on the host, once all that was launched is done."""
+        found = array.copy_to_host(stream=self.stream)
         self.stream.synchronize()
         return found
 

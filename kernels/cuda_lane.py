@@ -65,6 +65,16 @@ def nothing():
 def linker(**options):
     """A Linker under which functions written for sixteen lanes work on a thread's own trial."""
     inner = Linker()
-    names = ("load16", "store", "splat16", "umax", "umin", "tally_below", "tally_equal", "mask_below", "mask_equal")
+    names = (
+        "load16",
+        "store",
+        "splat16",
+        "umax",
+        "umin",
+        "tally_below",
+        "tally_equal",
+        "mask_below",
+        "mask_equal",
+    )
     swapped = [(getattr(lanes, name), inner(globals()[name])) for name in names]
     return Linker([*swapped, (apart.apart, inner(nothing))], {"LANES": 1}, **options)

@@ -1,8 +1,8 @@
 """Least all-reduce stacks on a GPU: a thread a trial, by the functions of the CPU's sixteen lanes.
 
-The scratch of all threads lies interleaved, element i of thread t at ``i * threads + t``: the threads of a warp, who walk
-through the groups in step, read and write side by side. Trials that half a key leaves undecided are done once more by
-their exact failure orders, in a second launch, so that their warps hold nobody up.
+The scratch of all threads lies interleaved, element i of thread t at ``i * threads + t``: the threads of a warp, who
+walk through the groups in step, read and write side by side. Trials that half a key leaves undecided are done once
+more by their exact failure orders, in a second launch, so that their warps hold nobody up.
 """
 
 import functools
@@ -13,10 +13,12 @@ from numba import cuda, types
 
 from . import stacks_plan
 from .cuda_device import Held, Kernel, take
+from .cuda_keys import draw, draw_keys
 from .cuda_lane import linker
 from .cuda_link import SIMULATED, Linker, device
-from .philox import PURPOSE_PATTERN, philox, split64
+from .philox import split64
 from .reorder import failure_order
+from .reorder_columns import pattern_memory
 from .stacks_arcs import raise_by_walk
 from .stacks_blocks import bounds_by_blocks
 from .stacks_lanes import count_alive, wipe_out_bounds
@@ -25,20 +27,21 @@ from .stacks_plan import ARCS, BLOCKS, RING
 from .stacks_rows import _enter_depth, _enter_wipe_out, _start_bounds
 from .stacks_sweep import sweep16
 
-__all__ = ["Plan", "capacity", "examples", "plan", "tallies"]
+__all__ = ["Plan", "capacity", "capacity_of_keys", "examples", "plan", "tallies"]
 
 _link = linker()
-_philox, _failure_order = Linker()(philox), Linker()(failure_order)
+_failure_order = Linker()(failure_order)
 _raise_by_walk, _bounds_by_blocks = _link(raise_by_walk), _link(bounds_by_blocks)
 _count_alive, _wipe_out_bounds = _link(count_alive), _link(wipe_out_bounds)
 _sweep, _complete = _link(sweep16), _link(complete16)
 _wipe_row, _depth_row, _start = _link(_enter_wipe_out), _link(_enter_depth), _link(_start_bounds)
 
-_WORD1 = np.uint32(PURPOSE_PATTERN << 24)
-_LOW, _16, _32 = np.uint64(0xFFFFFFFF), np.uint32(16), np.uint64(32)
+_16 = np.uint32(16)
 _NEVER = np.uint16(0xFFFF)
+_NO_KEYS = np.zeros((1, 1), np.uint32)
 _THREADS = 4 if SIMULATED else 64  # of a block
 _MANY = 2**19  # trials a launch: their rows lie on the GPU
+HALF, EXACT, GIVEN = 0, 1, 2  # where ages come from: half keys, failure orders, failure orders of given keys
 SUMS = ("stack", "states", "above", "failures", "stack_squared", "states_squared", "stack_states",
         "above_squared", "failures_squared", "above_failures")  # fmt: skip
 
@@ -56,7 +59,9 @@ def plan(hosts, stacks):
     """Prepare a layout; arguments as for ``stacks_plan.plan``. ValueError if it does not fit into 16 bits."""
     host = stacks_plan.plan(hosts, stacks)
     if host.hosts16.shape[0] == 0:
-        raise ValueError(f"groups must be {stacks_plan._MAX_GROUPS} or fewer, redundancy {stacks_plan.MAX_REDUNDANCY}")
+        raise ValueError(
+            f"groups must be {stacks_plan._MAX_GROUPS} or fewer, redundancy {stacks_plan.MAX_REDUNDANCY}"
+        )
     starts = host.starts if host.kind == BLOCKS else np.zeros(1, np.int64)
     return Plan(*host.hosts.shape, host.kind, Held(hosts=host.hosts16, stacks=host.stacks16, starts=starts))
 
@@ -69,23 +74,25 @@ def _high(key):
 
 
 @device
-def _enter_ages(ages, keys, order, starts, groups, exact, k0, k1, trial):
-    """Fill ``ages`` for a trial: by half keys, or by exact places in the failure order."""
-    low, high = np.uint32(trial & _LOW), np.uint32(trial >> _32)
-    for draw in range((groups + 3) >> 2):
-        a, b, c, d = _philox(np.uint32(draw), _WORD1, low, high, k0, k1)
-        g = 4 * draw
-        for key in (a, b, c, d):
-            if g < groups:
-                if exact:
-                    keys[g] = key
-                else:
-                    ages[g] = _high(key)
-            g += 1
-    if exact:
+def _enter_ages(ages, keys, order, starts, exact, given, k0, k1, trial):
+    """Fill ``ages`` for a trial: by half keys, or by exact places in the failure order, of drawn or given keys."""
+    groups = ages.shape[0] - 1
+    if exact != HALF:
+        if exact == GIVEN:
+            for g in range(groups):
+                keys[g] = given[trial, g]
+        else:
+            draw_keys(keys, k0, k1, trial)
         _failure_order(keys, order, starts)
         for place in range(groups):
             ages[order[place]] = np.uint16(groups - 1 - place)
+    else:
+        for number in range((groups + 3) >> 2):
+            g = 4 * number
+            for key in draw(number, k0, k1, trial):
+                if g < groups:
+                    ages[g] = _high(key)
+                g += 1
     ages[groups] = _NEVER
 
 
@@ -132,15 +139,15 @@ def _of_tables(kind):
     """The kernel for rings (contiguous) or tables."""
 
     def kernel(
-        hosts, stacks, k0, k1, first, count, exact, again, ages, types_, free, places, box, marks, small,
+        hosts, stacks, k0, k1, first, count, exact, again, given, ages, types_, free, places, box, marks, small,
         keys, order, starts, out, undecided,
     ):  # fmt: skip
         t = cuda.grid(1)
         i = np.int64(t)
         while i < count and t < ages.shape[1]:
-            trial = np.int64(again[i]) if exact else i
+            trial = i if exact == HALF else np.int64(again[i])
             mine = ages[:, t]
-            _enter_ages(mine, keys[:, t], order[:, t], starts[:, t], hosts.shape[0], exact, k0, k1,
+            _enter_ages(mine, keys[:, t], order[:, t], starts[:, t], exact, given, k0, k1,
                         first + np.uint64(trial))  # fmt: skip
             undecided[trial] = _depths(
                 kind, hosts, stacks, mine, types_[:, t], free[:, t], places[:, t], box[:, :, t], marks[:, :, t],
@@ -158,15 +165,15 @@ def _of_partitions():
     """The kernel for partitions."""
 
     def kernel(
-        block_starts, groups, k0, k1, first, count, exact, again, ages, members, bounds, small,
+        block_starts, groups, k0, k1, first, count, exact, again, given, ages, members, bounds, small,
         keys, order, starts, out, undecided,
     ):  # fmt: skip
         t = cuda.grid(1)
         i = np.int64(t)
         while i < count and t < ages.shape[1]:
-            trial = np.int64(again[i]) if exact else i
+            trial = i if exact == HALF else np.int64(again[i])
             mine = ages[:, t]
-            _enter_ages(mine, keys[:, t], order[:, t], starts[:, t], groups, exact, k0, k1,
+            _enter_ages(mine, keys[:, t], order[:, t], starts[:, t], exact, given, k0, k1,
                         first + np.uint64(trial))  # fmt: skip
             undecided[trial] = _blocks(
                 block_starts, groups, mine, members[:, t], bounds[:, :, t], small[0, :, t], small[1, :, t],
@@ -181,7 +188,7 @@ def _of_partitions():
 
 def _trials():
     t = types
-    return t.uint32, t.uint32, t.uint64, t.int64, t.int64, t.int32[::1]
+    return t.uint32, t.uint32, t.uint64, t.int64, t.int64, t.int32[::1], t.uint32[:, ::1]
 
 
 def _orders():
@@ -249,6 +256,17 @@ def capacity(plan, seed, first, out):
             part[:] = slot.get(_rows(slot, plan, seed, first + done, part.shape[0]))
 
 
+def capacity_of_keys(plan, keys):
+    """The rows of :func:`capacity` (int32[count, r]) for given failure-order keys (uint32[count, N])."""
+    keys = np.ascontiguousarray(keys, np.uint32)
+    count = keys.shape[0]
+    with take() as slot:
+        out = slot.array("rows", (count, plan.redundancy), np.int32)
+        undecided = slot.array("undecided", (count,), np.int8)
+        _launch(slot, plan, 0, 0, count, GIVEN, np.arange(count, dtype=np.int32), keys, out, undecided)
+        return slot.get(out)
+
+
 def tallies(plan, seed, first, count):
     """Counts and sums of ``measures.stacks`` over trials first, first + 1, ...
 
@@ -276,20 +294,19 @@ def _rows(slot, plan, seed, first, count):
     """Rows of trials first, first + 1, ..., int32[count, r] on the slot's GPU."""
     out = slot.array("rows", (count, plan.redundancy), np.int32)
     undecided = slot.array("undecided", (count,), np.int8)
-    nobody = np.zeros(1, np.int32)
-    _launch(slot, plan, seed, first, count, 0, nobody, out, undecided)
+    _launch(slot, plan, seed, first, count, HALF, np.zeros(1, np.int32), _NO_KEYS, out, undecided)
     again = np.flatnonzero(slot.get(undecided)).astype(np.int32)
     if again.size:
-        _launch(slot, plan, seed, first, again.size, 1, again, out, undecided)
+        _launch(slot, plan, seed, first, again.size, EXACT, again, _NO_KEYS, out, undecided)
     return out
 
 
-def _launch(slot, plan, seed, first, count, exact, again, out, undecided):
+def _launch(slot, plan, seed, first, count, exact, again, given, out, undecided):
     held, n, r = plan.held.on(slot), plan.groups, plan.redundancy
     kernel = _kernel(plan.kind)
     of_blocks = plan.kind == BLOCKS
-    slots = 1 << max(1, n.bit_length()) if exact else 0
-    each = 2 * (n + 1) * (1 if of_blocks else 14) + 8 * (n + 1) + 4 * r + exact * (12 * n + 8)
+    _, _, starts = pattern_memory(n)
+    each = 2 * (n + 1) * (1 if of_blocks else 14) + 8 * (n + 1) + 4 * r + bool(exact) * (16 * n + 8)
     threads = min(kernel.blocks(_THREADS) * _THREADS, slot.room(each), -(-count // _THREADS) * _THREADS)
     blocks = max(1, threads // _THREADS)
     threads = blocks * _THREADS
@@ -301,11 +318,18 @@ def _launch(slot, plan, seed, first, count, exact, again, out, undecided):
     orders = (
         array("keys", (n if exact else 1,), np.uint32),
         array("order", (n if exact else 1,), np.int32),
-        array("starts", (slots + 1,), np.int32),
+        array("starts", starts.shape if exact else (1,), np.int32),
         out,
         undecided,
     )
-    trials = *split64(seed), np.uint64(first), np.int64(count), np.int64(exact), slot.put(kind + "again", again)
+    trials = (
+        *split64(seed),
+        np.uint64(first),
+        np.int64(count),
+        np.int64(exact),
+        slot.put(kind + "again", again),
+        slot.put("given", given),
+    )
     ages = array("ages", (n + 1,), np.uint16)
     if of_blocks:
         layout = held["starts"], np.int64(n)

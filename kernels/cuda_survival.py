@@ -14,18 +14,17 @@ from numba import cuda, types
 
 from . import survival_plan
 from .cuda_device import SHARED, Held, Kernel, take
-from .cuda_link import SIMULATED, Linker, device
+from .cuda_keys import draw as draw_four
+from .cuda_link import SIMULATED, device
 from .cuda_team import PART, least, least64, total, total64
-from .philox import PURPOSE_PATTERN, philox, split64
+from .philox import split64
 
 __all__ = ["counts", "endurable", "endurable_of_keys", "plan"]
 
-_philox = Linker()(philox)
-_WORD1 = np.uint32(PURPOSE_PATTERN << 24)
 _TOP = np.uint32(0xFFFFFFFF)
 _FIRST, _NEVER = np.int64(-(2**63)), np.int64(2**63 - 1)
 _ZERO, _ONE, _TWO, _THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
-_FOUR, _32 = np.uint64(4), np.uint64(32)
+_FOUR = np.uint64(4)
 _MOST = 8  # types of a thread that are taken at once
 _MOST_THREADS = 512
 _LIMIT = 2**31 - 1  # trials a launch: what a counter holds
@@ -68,7 +67,9 @@ def plan(groups, redundancy, offsets=None, block=None, hosts=None):
         starts = _place((np.arange(4)[:, None] + host.places).reshape(-1), quarter)
     else:
         table = _place(host.hosts.reshape(-1, width).T.astype(np.int64), quarter)
-    return Plan(ring, groups, span, width, Held(starts=starts.astype(np.uint32), table=table.astype(np.uint32)))
+    return Plan(
+        ring, groups, span, width, Held(starts=starts.astype(np.uint32), table=table.astype(np.uint32))
+    )
 
 
 def _quarter(groups, span):
@@ -92,13 +93,12 @@ def _draw(keys, mine, layout, trial, k0, k1):
     Keys of no group, up to three, go to places that :func:`_wrap` fills next, or nobody reads; ``mine`` has the highest
     key for them.
     """
-    low, high = np.uint32(trial & np.uint64(0xFFFFFFFF)), np.uint32(trial >> _32)
     quarter, draws = layout.quarter, (layout.groups + _THREE) >> _TWO
     thread = np.uint64(cuda.threadIdx.x)
     for i in range(layout.many):
         draw = thread + np.uint64(i) * layout.step
         at = min(draw, draws - _ONE)  # once more the last one: cheaper than a branch
-        a, b, c, d = _philox(np.uint32(at), _WORD1, low, high, k0, k1)
+        a, b, c, d = draw_four(at, k0, k1, trial)
         keys[at] = a
         keys[at + quarter] = b
         keys[at + _TWO * quarter] = c
@@ -110,7 +110,7 @@ def _draw(keys, mine, layout, trial, k0, k1):
         mine[4 * i + 3] = d if g + _THREE < layout.groups else _TOP
     draw = thread + np.uint64(layout.many) * layout.step
     while draw < draws:
-        a, b, c, d = _philox(np.uint32(draw), _WORD1, low, high, k0, k1)
+        a, b, c, d = draw_four(draw, k0, k1, trial)
         keys[draw] = a
         keys[draw + quarter] = b
         keys[draw + _TWO * quarter] = c

@@ -9,7 +9,7 @@ import importlib.util
 
 import numpy as np
 
-from . import measures
+from . import gpu, measures
 from .errors import UserError, nearest
 from .kernels import ahead_levels
 
@@ -19,6 +19,8 @@ class Backend:
 
     name = ""
     measures = ()
+    quick = None  # measures that a self-test has time to compile; None: all
+    same_runs = True  # training runs are the reference's to the microsecond
     cost = 1.0  # rough time against numba's; sets the size of a block, never the result
 
     def missing(self, wanted=None):
@@ -27,6 +29,14 @@ class Backend:
         None when it can.
         """
         return None
+
+    def refusal(self, measure, point):
+        """Why this backend, though it is here and has the measure, cannot do a point; None when it can."""
+        return None
+
+    def workers(self, asked):
+        """How many threads of those asked for can be kept busy."""
+        return asked
 
     def load(self, measure):
         """Import what runs a measure; not from two threads at once, which Numba's import does not take."""
@@ -204,20 +214,76 @@ class Cython(_Kernels):
             raise UserError(error) from None
 
 
-BACKENDS = {backend.name: backend for backend in (Cython(), Numba(), Reference())}
+class Cuda(_Kernels):
+    """On NVIDIA GPUs: compiled at first use, in every process, by up to a minute for training runs."""
+
+    name = "cuda"
+    modules = {
+        "survival": "cuda_survival",
+        "stacks": "cuda_stacks",
+        "reordering": "cuda_reorder",
+        "training": "cuda_training",
+    }
+    measures = tuple(modules)
+    quick = ("survival", "stacks")
+    same_runs = False  # CUDA's logarithms differ in their last bits (docs/gpu.md)
+    cost = 1e-3
+    MOST_GROUPS, MOST_REDUNDANCY = 65_534, 128  # what 16 and 7 bits tell apart
+
+    def missing(self, wanted=None):
+        return gpu.missing()
+
+    def refusal(self, measure, point):
+        if measure != "survival" and point.layout.groups > self.MOST_GROUPS:
+            return (
+                f"cannot do {measure} of {point.layout.groups} groups, only of {self.MOST_GROUPS:,} or fewer"
+            )
+        if measure == "stacks" and point.layout.redundancy > self.MOST_REDUNDANCY:
+            most = self.MOST_REDUNDANCY
+            return (
+                f"cannot do stacks of layout.redundancy = {point.layout.redundancy}, only of {most} or less"
+            )
+        return None
+
+    def plan(self, measure, point):
+        plan = super().plan(measure, point)
+        return self.kernel(measure).prepare(plan) if measure == "training" else plan
+
+    def workers(self, asked):
+        return min(asked, 2 * max(1, gpu.count()))  # so many streams there are (kernels.cuda_device)
+
+    def kernel(self, measure):
+        return importlib.import_module(f"spare_mc.kernels.{self.modules[measure]}")
+
+    def _survival(self, kernel, plan, layout, key, first, count):
+        return {"counts": {"endurable_failures": kernel.counts(plan, key, first, count)}}
+
+    def _stacks(self, kernel, plan, layout, key, first, count):
+        return measures.stacks_of(*kernel.tallies(plan, key, first, count))
 
 
-def choose(name, wanted):
-    """The backend of that name, or for "auto" the first that is here and has every measure.
+BACKENDS = {backend.name: backend for backend in (Cython(), Numba(), Cuda(), Reference())}
 
-    Cython's kernels are as fast as Numba's (docs/performance.md) and compute at once, so they come first whatever the
-    size of the study.
 
-    Raises UserError for an unknown name, a backend that is not here, or one that lacks a measure.
+def choose(name, wanted, study=None):
+    """The backend of that name, or for "auto" the fastest that is here and can do the study.
+
+    A GPU comes first where the ``study`` is large enough. Cython's kernels are as fast as Numba's
+    (docs/performance.md) and compute at once, so they come before them whatever the size of the study.
+
+    Raises UserError for an unknown name, a backend that is not here, one that lacks a measure, or cannot do a point.
     """
     if name in (None, "auto"):
+        cuda = BACKENDS["cuda"]
+        able = study is not None and set(wanted) <= set(cuda.measures)
+        if able and gpu.pays(study) and _refusals(cuda, study) is None:
+            return cuda
         for backend in BACKENDS.values():
-            if set(wanted) <= set(backend.measures) and backend.missing(wanted) is None:
+            if (
+                backend is not cuda
+                and set(wanted) <= set(backend.measures)
+                and backend.missing(wanted) is None
+            ):
                 return backend
         raise UserError(f"backend: none here can do {', '.join(wanted)}; run 'pip install numba'")
     if name not in BACKENDS:
@@ -230,7 +296,7 @@ def choose(name, wanted):
             f"backend = {name!r}: cannot do {', '.join(lacking)}; backends that can: {', '.join(able) or 'none'}"
         )
     reason = backend.missing(wanted)
-    if reason:
+    if reason or (study is not None and (reason := _refusals(backend, study))):
         raise UserError(f"backend = {name!r}: {reason}")
     return backend
 
@@ -239,3 +305,9 @@ def telling(measure):
     """A kernel that tells trials event by event: Cython's where it was built, as it need not be compiled first."""
     name = "numba" if BACKENDS["cython"].missing((measure,)) else "cython"
     return choose(name, (measure,)).kernel(measure)
+
+
+def _refusals(backend, study):
+    """Why a backend cannot do the first of a study's points that it cannot do; None when it can do all."""
+    told = (backend.refusal(measure, point) for point in study.points for measure in study.measures)
+    return next((reason for reason in told if reason), None)

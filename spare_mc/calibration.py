@@ -38,7 +38,7 @@ def estimate(study, backend, workers, share=None):
     Returns a Plan. The sampled points stand for those of like rough cost (groups, redundancy): good to some tens of a
     percent, worse where points differ in ways the rough cost does not know.
     """
-    chosen, rules = backends.choose(backend, study.measures), rules_of(study)
+    chosen, rules = backends.choose(backend, study.measures, study), rules_of(study)
     part = 1.0 if share is None else 1.0 / share[1]
     first = most = 0.0
     sampled = set()

@@ -29,7 +29,8 @@ def versions():
         "system": platform.platform(),
         "processor": _processor(),
         "packages": {
-            name: _version(name) for name in (*_dependencies(), "numba-cuda", "cupy", "mpi4py", "matplotlib")
+            name: _version(name)
+            for name in (*_dependencies(), "numba-cuda", "cuda-bindings", "mpi4py", "matplotlib")
         },
     }
 
@@ -170,12 +171,11 @@ def gpus():
         found["devices"] = [f"{row[0]}, {row[1]}" for row in rows if len(row) == 3]
         found["driver"] = next((row[2] for row in rows if len(row) == 3), None)
     if importlib.util.find_spec("numba_cuda"):
-        program = "from numba import cuda; print(cuda.is_available() and len(cuda.gpus))"
-        told = _answer([sys.executable, "-c", program])
-        count = (told or "").strip()
-        found["numba_cuda"] = (
-            f"sees {count} GPUs" if count.isdigit() and count != "0" else "finds no usable GPU"
+        told = _answer(
+            [sys.executable, "-c", "from spare_mc import gpu; print(gpu.missing() or gpu.count())"]
         )
+        told = (told or "").strip()
+        found["numba_cuda"] = f"sees {told} GPUs" if told.isdigit() else told or "does not answer"
     return found
 
 

@@ -88,9 +88,9 @@ def run(
     Returns an Outcome. An interrupt (Ctrl-C), or a worker that dies, stops handing out blocks, keeps those that were
     running, and is raised again, a dead worker as WorkerError.
     """
-    chosen = backends.choose(backend, study.measures)
+    chosen = backends.choose(backend, study.measures, study)
     if executor is None:
-        workers = check_threads(threads)
+        workers = chosen.workers(check_threads(threads))
         with ThreadPoolExecutor(workers, thread_name_prefix="spare-mc") as pool:
             return _Run(study, have, keep, chosen, pool, workers, 1, progress, share).outcome()
     workers = workers or _workers_of(executor)

@@ -20,22 +20,22 @@ def stacks(last, groups):
     failures whose least stack is d. Sums over trials: ``stack`` of S*(k) over k = 0..K, ``states`` of K + 1, ``above``
     of the failures after which S*(k) exceeds c(k), ``failures`` of K, their squares and products.
     """
-    redundancy = last.shape[1]
-    # Trials whose least stack is within d after k failures: those with last[d - 1] >= k.
-    within = np.empty((groups + 1, redundancy + 1), np.int64)
-    within[:, 0] = 0
-    for d in range(redundancy):
-        ended = np.bincount(last[:, d], minlength=groups + 1)
-        within[:, d + 1] = np.cumsum(ended[::-1])[::-1]
-    at_depth = np.diff(within, axis=1)
-
+    ended = np.stack([np.bincount(column, minlength=groups + 1) for column in last.T])
     of = stack_lives(last, groups)
-    counts = {
-        "endurable_failures": np.bincount(of["failures"], minlength=groups + 1),
-        "trials_at_depth": at_depth,
-    }
     sums = products({name: of[name] for name in ("stack", "states")})
     sums |= products({name: of[name] for name in ("above", "failures")})
+    return stacks_of(ended, sums)
+
+
+def stacks_of(ended, sums):
+    """The same from what a backend has counted itself.
+
+    ended : int64[r, N+1], row d - 1 the trials by the largest k with S*(k) <= d; sums : as ``stacks`` has them
+    """
+    # Trials whose least stack is within d after k failures: those with last[d - 1] >= k.
+    within = np.zeros((ended.shape[1], ended.shape[0] + 1), np.int64)
+    within[:, 1:] = np.cumsum(ended[:, ::-1], axis=1)[:, ::-1].T
+    counts = {"endurable_failures": ended[-1], "trials_at_depth": np.diff(within, axis=1)}
     return {"counts": counts, "sums": sums}
 
 

@@ -1,7 +1,16 @@
 """Fixtures that several test files share; which files a worker runs one after the other."""
 
+import sys
+
 import pytest
 from store_tools import SHAPES, point
+
+from spare_mc import gpu
+
+if gpu.simulated():
+    sys.setswitchinterval(
+        1e-5
+    )  # a thread of Python to a thread of the GPU, which wait for each other all the time
 
 # Files whose Numba kernels call the same functions: in one worker these are compiled once. Longest first, so that the
 # short files fill up what is left.

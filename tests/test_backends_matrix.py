@@ -1,16 +1,17 @@
 """Every pattern kernel of every backend, on every layout family and many sizes, against the plain-Python reference.
 
 A backend that is added to ``backends.BACKENDS`` is in the matrix at once; MOST holds those back that are too slow for
-the larger sizes.
+the larger sizes. The CUDA kernels are in it where there is a GPU, and in the CUDA simulator (test_cuda_simulator.py).
 """
 
 import functools
+from types import SimpleNamespace
 
 import numba
 import numpy as np
 import pytest
 
-from spare_mc import backends
+from spare_mc import backends, gpu
 from spare_mc.kernels import reference, reference_reorder, reference_stacks
 from spare_mc.layouts import Layout
 
@@ -18,7 +19,8 @@ INTERPRETED = numba.config.DISABLE_JIT
 SEED = 0xC0FFEE_D00D_5EED
 FIRST = 2**32 - 9  # trial numbers cross the low word's end
 MEASURES = ("survival", "stacks", "reordering")
-MOST = {"numba": 20} if INTERPRETED else {}  # groups
+MOST = {"numba": 20} if INTERPRETED else {"cuda": 40} if gpu.simulated() else {}  # groups
+FEWER = {"numba": 3, "cuda": 5}  # trials of those
 
 SMALL = [
     Layout.contiguous(2, 1),
@@ -72,6 +74,19 @@ def backend_of(name, measure):
     return backend
 
 
+def able(measure, layout):
+    """Backends that are here and can do a layout, not the slow ones."""
+    point = SimpleNamespace(layout=layout)
+    return [
+        name
+        for name, other in combinations()
+        if other == measure
+        and layout.groups <= MOST.get(name, 10**6)
+        and backends.BACKENDS[name].missing([measure]) is None
+        and backends.BACKENDS[name].refusal(measure, point) is None
+    ]
+
+
 def rows_of(layout):
     return [[int(group) for group in row if group >= 0] for row in layout.host_table()]
 
@@ -113,7 +128,7 @@ def name_of(layout):
 def test_equals_the_reference(name, measure, layout):
     if layout.groups > MOST.get(name, 10**6):
         pytest.skip("takes minutes")
-    count = 3 if name in MOST else COUNT[measure]
+    count = FEWER[name] if name in MOST else COUNT[measure]
     wanted = expected(measure, layout, FIRST, COUNT[measure])[:count]
     assert computed(backend_of(name, measure), measure, layout, FIRST, count) == wanted
 
@@ -122,13 +137,10 @@ def test_equals_the_reference(name, measure, layout):
 @pytest.mark.parametrize("measure", MEASURES)
 def test_backends_agree_at_full_size(measure, layout):
     """More trials than the reference could do; its survival, and that of every other measure, for some of them."""
-    names = [
-        name for name, other in combinations() if other == measure and layout.groups <= MOST.get(name, 10**6)
-    ]
-    able = [name for name in names if backends.BACKENDS[name].missing([measure]) is None]
-    if len(able) < 2:
+    names = able(measure, layout)
+    if len(names) < 2:
         pytest.skip("one backend only")
-    first, *others = (computed(backends.BACKENDS[name], measure, layout, FIRST, 205) for name in able)
+    first, *others = (computed(backends.BACKENDS[name], measure, layout, FIRST, 205) for name in names)
     for other in others:
         assert other == first
     endured = [row[{"survival": 0, "stacks": -1, "reordering": 0}[measure]] for row in first[:9]]
@@ -165,7 +177,7 @@ def test_stacks_of_tied_keys(name, layout):
 )
 def test_stacks_too_large_for_lanes(layout):
     """One trial at a time."""
-    names = [name for name, measure in combinations() if measure == "stacks"]
+    names = able("stacks", layout)
     found = [computed(backend_of(name, "stacks"), "stacks", layout, FIRST, 3) for name in names]
     assert all(rows == found[0] for rows in found)
     assert [row[-1] for row in found[0]] == [row[0] for row in expected("survival", layout, FIRST, 3)]
@@ -177,11 +189,11 @@ def test_stacks_too_large_for_lanes(layout):
 )
 def test_stacks_of_many_ties_in_half_keys(layout):
     """Of so many groups a third of the trials has to be done again by exact places."""
-    names = [name for name, measure in combinations() if measure == "stacks"]
+    names = able("stacks", layout)
     found = [computed(backend_of(name, "stacks"), "stacks", layout, FIRST, 70) for name in names]
     assert all(rows == found[0] for rows in found)
 
 
 def test_the_matrix_has_every_measure():
     assert {measure for _, measure in combinations()} == set(MEASURES)
-    assert {name for name, _ in combinations()} >= {"numba", "cython"}
+    assert {name for name, _ in combinations()} >= {"numba", "cython", "cuda"}

@@ -67,7 +67,7 @@ def _share(ctx, parameter, text):
 @click.option("-o", "--output", metavar="FILE.h5", help="Results file; default: the study's name with .h5.")
 @study_flags()
 @click.option(
-    "--backend", default="auto", metavar="NAME", help="auto, numba, cython or reference; same counts."
+    "--backend", default="auto", metavar="NAME", help="auto, cython, numba, cuda or reference; same counts."
 )
 @click.option("--threads", type=int, help="Workers; default: the cores this job may use.")
 @click.option(
@@ -118,8 +118,10 @@ def _run(study, output, backend, pool, workers, executor, shard, quiet, dry_run,
     from spare_mc.progress import reporter
 
     asked = studies.load(study, overrides_of(flags))
-    chosen = backends.choose(backend, asked.measures)
+    chosen = backends.choose(backend, asked.measures, asked)
     workers = check_threads(workers)
+    if executor == "threads":
+        workers = chosen.workers(workers)
     path = output or default_path(asked, shard)
     who = f"{workers} {executor}" if executor in ("threads", "processes") else f"{workers} {executor} workers"
     if dry_run:
