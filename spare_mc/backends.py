@@ -234,6 +234,13 @@ class Cuda(_Kernels):
         return gpu.missing()
 
     def refusal(self, measure, point):
+        from .failure_streams import has_stream, trains_on_stream
+
+        if (trains_on_stream if measure == "training" else has_stream)(point.parameters):
+            return (
+                "cannot do failures of unequal or shared clocks ([failures] lemons, rates, clock_level; [domains]; "
+                "[replay])"
+            )
         if measure != "survival" and point.layout.groups > self.MOST_GROUPS:
             return (
                 f"cannot do {measure} of {point.layout.groups} groups, only of {self.MOST_GROUPS:,} or fewer"

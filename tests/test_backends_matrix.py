@@ -76,7 +76,7 @@ def backend_of(name, measure):
 
 def able(measure, layout):
     """Backends that are here and can do a layout, not the slow ones."""
-    point = SimpleNamespace(layout=layout)
+    point = SimpleNamespace(layout=layout, parameters={})
     return [
         name
         for name, other in combinations()

@@ -18,7 +18,7 @@ LARGE = {
 
 
 def asked(**changes):
-    return study.load({name: values | changes.get(name, {}) for name, values in LARGE.items()})
+    return study.load({name: LARGE.get(name, {}) | changes.get(name, {}) for name in {*LARGE, *changes}})
 
 
 @pytest.fixture
@@ -82,6 +82,10 @@ def test_auto_takes_another_backend_for_what_a_gpu_cannot_do(here):
     assert backends.choose("auto", large.measures, large).name != "cuda"
     with pytest.raises(UserError, match=r"^backend = 'cuda': cannot do stacks of 70000 groups"):
         backends.choose("cuda", large.measures, large)
+    shared = asked(failures={"system_mtbf": 300, "lemon_share": 0.01, "lemon_rate": 10})
+    assert backends.choose("auto", shared.measures, shared).name != "cuda"
+    with pytest.raises(UserError, match=r"^backend = 'cuda': cannot do failures of unequal or shared clocks"):
+        backends.choose("cuda", shared.measures, shared)
 
 
 def test_threads_are_no_more_than_streams(monkeypatch):
