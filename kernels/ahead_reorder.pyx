@@ -4,14 +4,21 @@
 import numpy as np
 
 from .controller_state import blank_state, plan
-from .reorder_columns import BY_FAILURES, COLUMNS, PHASES, pattern_memory
+from .reorder_columns import BY_FAILURES, COLUMNS, PHASES, STREAM_COLUMNS, pattern_memory
 from .reorder_life import Decision, events
+from .stream_layouts import reorder_layout as stream_layout
+from .stream_plan import blank_pattern, memory
 
-__all__ = ["BY_FAILURES", "COLUMNS", "PHASES", "decisions", "lives", "plan"]
+__all__ = [
+    "BY_FAILURES", "COLUMNS", "PHASES", "decisions", "lives", "plan", "stream_layout", "stream_lives",
+]
 
 include "ahead_keys.pxi"
 include "ahead_arrays.pxi"
 include "ahead_controller.pxi"
+include "ahead_draws.pxi"
+include "ahead_streams.pxi"
+include "ahead_streams_patterns.pxi"
 
 ctypedef struct pattern:  # the failure order of a trial, and what it is made from
     int64_t groups, slots
@@ -22,11 +29,13 @@ ctypedef struct pattern:  # the failure order of a trial, and what it is made fr
 cdef enum:  # columns of rows, in the order of reorder_columns
     FAILURES, FIXED, DEEPER, REORDERS, MOVES, DEEPER_PATCH, PATCH, DEEPER_CHANGED, CHANGED, UNCOVERED, DEPTH_SUM, DEPTH
     COLUMN_COUNT
+    EVENTS = COLUMN_COUNT  # under a failure stream
+    TIME, STREAM_COLUMN_COUNT
 cdef enum:  # columns of counts by failures behind those of the phases
     MOVES_BY = 4
     PATCH_BY, CHANGED_BY, BY_COUNT
 
-if COLUMN_COUNT != len(COLUMNS) or BY_COUNT != len(BY_FAILURES):
+if COLUMN_COUNT != len(COLUMNS) or STREAM_COLUMN_COUNT != len(STREAM_COLUMNS) or BY_COUNT != len(BY_FAILURES):
     raise ImportError("built from other sources than reorder_columns.py: build it again")
 
 
@@ -79,23 +88,10 @@ cdef int64_t wipeout_index(life* s, const int32_t* order, int64_t failed) noexce
     return least
 
 
-cdef void live(
-    life* s, const int32_t* order, int64_t* row, int64_t* by_failures, int64_t* moves, int64_t batch) noexcept nogil:
-    cdef int64_t n = s.groups, k = 0, begin, index
-    cdef int64_t* by
-    cdef decision made
-    memset(row, 0, COLUMN_COUNT * sizeof(int64_t))
-    row[DEPTH_SUM] = 1
-    while True:
-        begin = k
-        k = min(n, k + batch)
-        for index in range(begin, k):
-            take_out(s, order[index])
-        made = decide(s)
-        by = by_failures + k * BY_COUNT
-        by[made.phase] += 1
-        if made.phase == PHASE_WIPED:
-            break
+cdef inline void count_decision(life* s, decision made, int64_t* row, int64_t* by, int64_t* moves) noexcept nogil:
+    """Enter a decision into its trial's row and the counts ``by`` the groups that are out after it."""
+    by[made.phase] += 1
+    if made.phase != PHASE_WIPED:
         row[DEPTH_SUM] += s.depth
         row[FIXED + made.phase] += 1
         if made.phase != PHASE_FIXED:
@@ -108,6 +104,23 @@ cdef void live(
             by[CHANGED_BY] += made.changed
             if made.phase == PHASE_REORDER:
                 moves[made.moves] += 1
+
+
+cdef void live(
+    life* s, const int32_t* order, int64_t* row, int64_t* by_failures, int64_t* moves, int64_t batch) noexcept nogil:
+    cdef int64_t n = s.groups, k = 0, begin, index
+    cdef decision made
+    memset(row, 0, COLUMN_COUNT * sizeof(int64_t))
+    row[DEPTH_SUM] = 1
+    while True:
+        begin = k
+        k = min(n, k + batch)
+        for index in range(begin, k):
+            take_out(s, order[index])
+        made = decide(s)
+        count_decision(s, made, row, by_failures + k * BY_COUNT, moves)
+        if made.phase == PHASE_WIPED:
+            break
     row[FAILURES] = k - 1
     if k - begin > 1:
         row[FAILURES] = wipeout_index(s, order, k) - 1
@@ -195,3 +208,63 @@ def decisions(plan, seed, trial, batch=1):
     sort_groups(&p)
     state = blank_state(plan)
     return events(plan, state, memory[1], Controller(plan, state).decided, batch)
+
+
+cdef void stream_live(
+    life* s, const stream_pattern* p, int64_t* row, int64_t* by_failures, int64_t* moves) noexcept nogil:
+    """One life under a failure stream: a decision after every event that loses a group."""
+    cdef int64_t lost = 0, i, j
+    cdef decision made
+    memset(row, 0, STREAM_COLUMN_COUNT * sizeof(int64_t))
+    row[DEPTH_SUM], row[TIME] = 1, -1
+    for i in range(p.events):
+        for j in range(lost, p.ends[i]):
+            take_out(s, p.order[j])
+        made = decide(s)
+        count_decision(s, made, row, by_failures + p.ends[i] * BY_COUNT, moves)
+        if made.phase == PHASE_WIPED:
+            row[TIME] = p.times[i]
+            break
+        lost = p.ends[i]
+        row[EVENTS] += 1
+    row[FAILURES], row[DEPTH] = lost, s.depth
+
+
+cdef void stream_live_all(
+    stream* drawn, stream_pattern* p, life* s, uint64_t first, int64_t* rows, Py_ssize_t count, int64_t* by_failures,
+    int64_t* moves) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        enter_trial(drawn, first + <uint64_t>i)
+        follow(drawn, p)
+        reset(s)
+        stream_live(s, p, rows + i * STREAM_COLUMN_COUNT, by_failures, moves)
+
+
+def stream_lives(
+    stream_plan, layout, seed, uint64_t first, int64_t[:, ::1] rows not None, int64_t[:, ::1] by_failures not None,
+    int64_t[::1] moves not None):
+    """Lives of trials first, first + 1, ...: ``stream_reorder.stream_lives``; drops the GIL."""
+    plan = layout.controller
+    cdef int64_t n = plan.stacks.shape[0]
+    cdef Py_ssize_t count = rows.shape[0]
+    cdef stream s
+    cdef stream_pattern p
+    cdef life16 small
+    cdef life32 large
+    if (rows.shape[1] != STREAM_COLUMN_COUNT or by_failures.shape[0] != n + 1 or by_failures.shape[1] != BY_COUNT
+            or moves.shape[0] != n + 1):
+        raise ValueError("rows, by_failures or moves: wrong shape")
+    if count == 0:
+        return
+    state, drawn, held = blank_state(plan), memory(stream_plan), blank_pattern(n)
+    bind_stream(&s, stream_plan, drawn, seed, first)
+    bind_stream_pattern(&p, layout.hosting, held)
+    if plan.stacks.dtype == np.uint16:
+        bind(&small, plan, state)
+        with nogil:
+            stream_live_all(&s, &p, &small, first, &rows[0, 0], count, &by_failures[0, 0], &moves[0])
+    else:
+        bind(&large, plan, state)
+        with nogil:
+            stream_live_all(&s, &p, &large, first, &rows[0, 0], count, &by_failures[0, 0], &moves[0])

@@ -7,10 +7,13 @@ The methods are those of ``stacks`` and the modules it uses, and docs/stacks.md.
 import numpy as np
 
 from .stacks_plan import plan
+from .stream_layouts import stack_layout as stream_layout
+from .stream_plan import STACK_COLUMNS, blank_pattern, memory
 
 include "ahead_keys.pxi"
+include "ahead_arrays.pxi"
 
-__all__ = ["capacity", "capacity_of_keys", "plan"]
+__all__ = ["capacity", "capacity_of_keys", "plan", "stream_layout", "stream_lives"]
 
 # which method finds the least depth, as in stacks_plan
 cdef enum:
@@ -90,69 +93,88 @@ cdef void start_bounds(
     spare_store(bounds, spare_max(spare_load(bounds), spare_load(wipe)))
 
 
-cdef void rows_by_lanes(
-    int kind, const Shape* s, Batches* b, int16_t* ages, int16_t* types, uint16_t* free, int16_t* places, Box* box,
-    int32_t* rows, int32_t* out) noexcept nogil:
+cdef uint32_t rows_of_ages(
+    int kind, const Shape* s, int16_t* ages, int16_t* types, uint16_t* free, int16_t* places, Box* box, int32_t* rows
+) noexcept nogil:
+    """Rows of sixteen trials whose ages are given; returns the undecided lanes (bit mask)."""
     cdef int16_t[16] wipe, bounds
     cdef int32_t[16] alive, endurable
     cdef Py_ssize_t groups = s.groups, r = s.redundancy, place
     cdef uint32_t clear, undecided, active
-    cdef int lane, depth, count
+    cdef int lane, depth
+    wipe_out_bounds(s, ages, wipe)
+    count_alive(ages, groups, wipe, alive, &clear)
+    for lane in range(16):
+        endurable[lane] = <int32_t>groups - alive[lane]
+        for place in range(r):
+            rows[lane * r + place] = endurable[lane]
+        rows[lane * r] = 0
+    undecided = ~clear & 0xFFFF
+    active = clear if r > 1 else 0
+    depth = 2
+    while active:
+        start_bounds(ages, groups, endurable, wipe, <int32_t>(groups - (groups + depth - 1) // depth), bounds)
+        if kind == ARCS:
+            raise_by_walk(ages, groups, r, depth, bounds)
+        else:
+            sweep16(s, ages, bounds, depth, types, free, places)
+            complete16(s, ages, bounds, depth, types, free, active, box)
+        count_alive(ages, groups, bounds, alive, &clear)
+        undecided |= active & ~clear
+        for lane in range(16):
+            if (active >> lane) & 1:
+                rows[lane * r + depth - 1] = <int32_t>groups - alive[lane]
+                if <int32_t>groups - alive[lane] == endurable[lane]:
+                    active ^= <uint32_t>1 << lane
+        active &= clear
+        depth += 1
+    return undecided
+
+
+cdef void rows_by_lanes(
+    int kind, const Shape* s, Batches* b, int16_t* ages, int16_t* types, uint16_t* free, int16_t* places, Box* box,
+    int32_t* rows, int32_t* out) noexcept nogil:
+    cdef uint32_t undecided
+    cdef int count
     while True:
-        count = load_batch(b, ages, groups)
+        count = load_batch(b, ages, s.groups)
         if count == 0:
             break
-        wipe_out_bounds(s, ages, wipe)
-        count_alive(ages, groups, wipe, alive, &clear)
+        undecided = rows_of_ages(kind, s, ages, types, free, places, box, rows)
+        keep_rows(b, rows, count, undecided, s.redundancy, out)
+
+
+cdef uint32_t block_rows_of_ages(
+    const int64_t* starts, Py_ssize_t blocks, Py_ssize_t groups, Py_ssize_t r, int16_t* ages, int16_t* bounds,
+    int16_t* members, int32_t* rows) noexcept nogil:
+    """``rows_of_ages`` for partitions."""
+    cdef int32_t[16] alive
+    cdef uint32_t clear = 0, undecided = 0
+    cdef Py_ssize_t depth
+    cdef int lane
+    memset(alive, 0, sizeof(alive))
+    bounds_by_blocks(starts, blocks, ages, r, bounds, members)
+    for depth in range(r, 1, -1):
+        if depth == r or memcmp(bounds + 16 * depth, bounds + 16 * (depth + 1), 32):
+            count_alive(ages, groups, bounds + 16 * depth, alive, &clear)
+        undecided |= ~clear
         for lane in range(16):
-            endurable[lane] = <int32_t>groups - alive[lane]
-            for place in range(r):
-                rows[lane * r + place] = endurable[lane]
-            rows[lane * r] = 0
-        undecided = ~clear & 0xFFFF
-        active = clear if r > 1 else 0
-        depth = 2
-        while active:
-            start_bounds(ages, groups, endurable, wipe, <int32_t>(groups - (groups + depth - 1) // depth), bounds)
-            if kind == ARCS:
-                raise_by_walk(ages, groups, r, depth, bounds)
-            else:
-                sweep16(s, ages, bounds, depth, types, free, places)
-                complete16(s, ages, bounds, depth, types, free, active, box)
-            count_alive(ages, groups, bounds, alive, &clear)
-            undecided |= active & ~clear
-            for lane in range(16):
-                if (active >> lane) & 1:
-                    rows[lane * r + depth - 1] = <int32_t>groups - alive[lane]
-                    if <int32_t>groups - alive[lane] == endurable[lane]:
-                        active ^= <uint32_t>1 << lane
-            active &= clear
-            depth += 1
-        keep_rows(b, rows, count, undecided, r, out)
+            rows[lane * r + depth - 1] = <int32_t>groups - alive[lane]
+    for lane in range(16):
+        rows[lane * r] = 0
+    return undecided
 
 
 cdef void rows_of_blocks(
     const int64_t* starts, Py_ssize_t blocks, Py_ssize_t groups, Py_ssize_t r, Batches* b, int16_t* ages,
     int16_t* bounds, int16_t* members, int32_t* rows, int32_t* out) noexcept nogil:
-    cdef int32_t[16] alive
-    cdef uint32_t clear, undecided
-    cdef Py_ssize_t depth
-    cdef int lane, count
+    cdef uint32_t undecided
+    cdef int count
     while True:
         count = load_batch(b, ages, groups)
         if count == 0:
             break
-        undecided = clear = 0
-        memset(alive, 0, sizeof(alive))
-        bounds_by_blocks(starts, blocks, ages, r, bounds, members)
-        for depth in range(r, 1, -1):
-            if depth == r or memcmp(bounds + 16 * depth, bounds + 16 * (depth + 1), 32):
-                count_alive(ages, groups, bounds + 16 * depth, alive, &clear)
-            undecided |= ~clear
-            for lane in range(16):
-                rows[lane * r + depth - 1] = <int32_t>groups - alive[lane]
-        for lane in range(16):
-            rows[lane * r] = 0
+        undecided = block_rows_of_ages(starts, blocks, groups, r, ages, bounds, members, rows)
         keep_rows(b, rows, count, undecided, r, out)
 
 
@@ -233,3 +255,102 @@ def _one_by_one(plan, uint32_t k0, uint32_t k1, uint64_t first, given, int32_t[:
             if not row_of_values(kind, &starts[0], starts.shape[0] - 1, &values[0], &w, &out[i, 0]):
                 rank_keys(&values[0], groups, &sorting[0])
                 row_of_values(kind, &starts[0], starts.shape[0] - 1, &values[0], &w, &out[i, 0])
+
+
+# ---- lives under a failure stream --------------------------------------------------------------------------------
+
+include "ahead_draws.pxi"
+include "ahead_streams.pxi"
+include "ahead_streams_patterns.pxi"
+
+
+cdef void enter_ages(const int32_t* order, int64_t lost, int16_t* ages, int lane, int64_t groups) noexcept nogil:
+    """Ages of one lane: the ``lost`` groups in their order, then all others."""
+    cdef int64_t i
+    for i in range(groups + 1):
+        ages[16 * i + lane] = TOP
+    for i in range(lost):
+        ages[16 * <int64_t>order[i] + lane] = <int16_t>(groups - 1 - i + BOTTOM)
+    for i in range(groups):
+        if ages[16 * i + lane] == TOP:
+            ages[16 * i + lane] = <int16_t>(groups - 1 - lost + BOTTOM)
+            lost += 1
+
+
+cdef void enter_states(
+    const int32_t* last, const int32_t* ends, int64_t endured, int64_t groups, int64_t redundancy, int64_t* row,
+    int64_t* at_depth) noexcept nogil:
+    """Count the states between events: ``last`` (int32[r]) as of capacity(), ``ends`` of the events."""
+    cdef int64_t depth = 1, stack = 0, above = 0, lost = 0, i
+    for i in range(endured + 1):
+        if i > 0:
+            lost = ends[i - 1]
+        while last[depth - 1] < lost:
+            depth += 1
+        at_depth[lost * redundancy + depth - 1] += 1
+        stack += depth
+        # c(k) = ceil(N / (N - k)) is what the alive can take at least
+        above += depth > (2 * groups - lost - 1) // (groups - lost)
+    row[3], row[4], row[5] = stack, endured + 1, above
+
+
+def stream_lives(
+    stream_plan, layout, seed, uint64_t first, int64_t[:, ::1] rows not None, int64_t[:, ::1] at_depth not None):
+    """Lives of trials first, first + 1, ...: ``stream_stacks.stream_lives``; drops the GIL."""
+    stacks = layout.stacks
+    cdef const uint16_t[:, ::1] hosts = stacks.hosts16, table = stacks.stacks16
+    cdef const int64_t[::1] starts = stacks.starts if stacks.kind == BLOCKS else np.zeros(1, np.int64)
+    cdef Py_ssize_t groups = stacks.hosts.shape[0], r = stacks.hosts.shape[1], begin_at, count, i
+    cdef int kind = stacks.kind, lane
+    cdef int64_t[16] endured
+    cdef stream s
+    cdef stream_pattern p
+    cdef Shape shape
+    cdef Box box
+    if rows.shape[1] != len(STACK_COLUMNS) or at_depth.shape[0] != groups + 1 or at_depth.shape[1] != r:
+        raise ValueError("rows or at_depth: wrong shape")
+    drawn, held = memory(stream_plan), blank_pattern(groups)
+    bind_stream(&s, stream_plan, drawn, seed, first)
+    bind_stream_pattern(&p, layout.hosting, held)
+    cdef int32_t[:, ::1] last = np.empty((16, r), np.int32)
+    if hosts.shape[0] == 0:
+        for i in range(rows.shape[0]):
+            enter_trial(&s, first + <uint64_t>i)
+            follow(&s, &p)
+            endured[0] = enter_life(&p, &rows[i, 0])
+            lost = p.ends[p.events - 1] if p.events > 0 else 0
+            keys = np.full((1, groups), groups, np.uint32)
+            keys[0, held.order[:lost]] = np.arange(lost, dtype=np.uint32)
+            last = capacity_of_keys(stacks, keys)
+            enter_states(&last[0, 0], p.ends, endured[0], groups, r, &rows[i, 0], &at_depth[0, 0])
+        return
+    cdef int32_t[:, ::1] ends = np.empty((16, groups), np.int32)
+    cdef int16_t[::1] ages = aligned(16 * ((groups + 3 & ~3) + 1), np.int16)
+    cdef int16_t[::1] types = aligned(16 * (groups + 1), np.int16)
+    cdef int16_t[::1] places = aligned(16 * (r + 2), np.int16)
+    cdef int16_t[::1] members = aligned(16 * r, np.int16)
+    cdef uint16_t[::1] halves = np.empty(12 * (groups + 1), np.uint16)
+    cdef uint32_t[::1] scratch = np.empty(3 * (groups + 1), np.uint32)
+    with nogil:
+        shape.hosts, shape.stacks = &hosts[0, 0], &table[0, 0]
+        shape.groups, shape.redundancy, shape.ring = groups, r, kind == RING
+        lay_out(&box, &halves[0], &scratch[0], groups)
+        for lane in range(16):
+            enter_ages(p.order, 0, &ages[0], lane, groups)  # of lanes that have no trial
+        for begin_at in range(0, rows.shape[0], 16):
+            count = min(16, rows.shape[0] - begin_at)
+            for lane in range(count):
+                enter_trial(&s, first + <uint64_t>(begin_at + lane))
+                follow(&s, &p)
+                endured[lane] = enter_life(&p, &rows[begin_at + lane, 0])
+                memcpy(&ends[lane, 0], p.ends, p.events * sizeof(int32_t))
+                enter_ages(p.order, p.ends[p.events - 1] if p.events > 0 else 0, &ages[0], lane, groups)
+            if kind == BLOCKS:
+                block_rows_of_ages(
+                    &starts[0], starts.shape[0] - 1, groups, r, &ages[0], &places[0], &members[0], &last[0, 0])
+            else:
+                rows_of_ages(
+                    kind, &shape, &ages[0], &types[0], &halves[11 * (groups + 1)], &places[0], &box, &last[0, 0])
+            for lane in range(count):
+                enter_states(
+                    &last[lane, 0], &ends[lane, 0], endured[lane], groups, r, &rows[begin_at + lane, 0], &at_depth[0, 0])

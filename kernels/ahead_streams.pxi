@@ -206,7 +206,7 @@ cdef int64_t start_log(stream* s, int64_t replay) noexcept nogil:
     return next_pass(s, replay)
 
 
-cdef int64_t meet(stream* s, int64_t replay, int64_t base, int64_t size) noexcept nogil:
+cdef int64_t meet_unit(stream* s, int64_t replay, int64_t base, int64_t size) noexcept nogil:
     """The entity (from 0) of a unit that this pass meets for the first time; after all of them they are dealt anew."""
     cdef int64_t* log = s.logs + replay * LOG_COLUMNS
     cdef int64_t card
@@ -234,7 +234,7 @@ cdef event play(stream* s, int64_t replay) noexcept nogil:
         place = row[LOG_UNIT_AT] + unit
         if s.map_epoch[place] != log[L_EPOCH]:
             s.map_epoch[place] = log[L_EPOCH]
-            s.map_entity[place] = <int32_t>(first + meet(s, replay, row[LOG_CARD_AT], size))
+            s.map_entity[place] = <int32_t>(first + meet_unit(s, replay, row[LOG_CARD_AT], size))
         out.entity = s.map_entity[place]
     log[L_AT] += 1
     out.time = next_in_log(s, replay)
@@ -250,7 +250,7 @@ cdef inline bint sooner(const int64_t* a, const int64_t* b) noexcept nogil:
     return a[0] < b[0] or (a[0] == b[0] and a[1] < b[1])
 
 
-cdef inline void push(stream* s, int64_t time, int64_t whose) noexcept nogil:
+cdef inline void push_failure(stream* s, int64_t time, int64_t whose) noexcept nogil:
     """Put a failure into the heap."""
     cdef int64_t at = s.reg[S_HEAP], above
     cdef int64_t[2] entry
@@ -265,7 +265,7 @@ cdef inline void push(stream* s, int64_t time, int64_t whose) noexcept nogil:
     s.heap[2 * at], s.heap[2 * at + 1] = time, whose
 
 
-cdef inline void replace(stream* s, int64_t time, int64_t whose) noexcept nogil:
+cdef inline void replace_first(stream* s, int64_t time, int64_t whose) noexcept nogil:
     """Put a failure into the heap in the place of its first; one beyond the horizon takes no place."""
     cdef int64_t at = 0, below, size
     cdef int64_t[2] entry
@@ -328,11 +328,11 @@ cdef void begin(stream* s, int64_t horizon, bint renew) noexcept nogil:
         s.hazard[2 * i] = 0.0
         time = first_failure(s, i)
         if time <= horizon:
-            push(s, time, i)
+            push_failure(s, time, i)
     for i in range(s.numbers[N_REPLAYS]):
         time = start_log(s, i)
         if time <= horizon:
-            push(s, time, s.numbers[N_SOURCES] + i)
+            push_failure(s, time, s.numbers[N_SOURCES] + i)
 
 
 cdef event next_event(stream* s) noexcept nogil:
@@ -351,18 +351,18 @@ cdef event next_event(stream* s) noexcept nogil:
         s.deck[out.entity * CARD_COLUMNS + SOURCE_OF] = <int32_t>whose
         s.failed[whose] += 1
         s.reached[whose] = out.time
-        replace(s, first_failure(s, whose), whose)
+        replace_first(s, first_failure(s, whose), whose)
         if s.reg[S_RENEW] != 0:
             later = out.time + renewal_of(s, out.entity)
             if later <= s.reg[S_HORIZON]:
-                push(s, later, sources + replays + out.entity)
+                push_failure(s, later, sources + replays + out.entity)
     elif whose < sources + replays:
         following = play(s, whose - sources)
         out.entity = following.entity
-        replace(s, following.time, whose)
+        replace_first(s, following.time, whose)
     else:
         out.entity = whose - sources - replays
-        replace(s, out.time + renewal_of(s, out.entity), whose)
+        replace_first(s, out.time + renewal_of(s, out.entity), whose)
     return out
 
 

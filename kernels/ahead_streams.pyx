@@ -5,16 +5,19 @@ Same steps in the same order, same C library functions (exp, expm1, log, pow), n
 interval is rounded to whole microseconds at once.
 """
 
-from .stream_plan import memory, plan
+from .stream_layouts import survival_layout as stream_layout
+from .stream_plan import SURVIVAL_COLUMNS, blank_pattern, memory, plan
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
-__all__ = ["hits", "memory", "plan"]
+__all__ = ["hits", "memory", "plan", "stream_layout", "stream_lives"]
 
 include "ahead_arrays.pxi"
 include "ahead_draws.pxi"
 include "ahead_laws.pxi"
 include "ahead_streams.pxi"
+include "ahead_streams_patterns.pxi"
 
 
 def hits(plan, seed, trial, int64_t horizon, int64_t[::1] times not None, int32_t[::1] groups not None, memory):
@@ -35,3 +38,20 @@ def hits(plan, seed, trial, int64_t horizon, int64_t[::1] times not None, int32_
                 count += 1
         finish(&s)
     return count
+
+
+def stream_lives(stream_plan, layout, seed, uint64_t first, int64_t[:, ::1] rows not None):
+    """Lives of trials first, first + 1, ...: ``stream_survival.stream_lives``; drops the GIL."""
+    cdef stream s
+    cdef stream_pattern p
+    cdef Py_ssize_t i
+    if rows.shape[1] != len(SURVIVAL_COLUMNS):
+        raise ValueError(f"rows: {rows.shape[1]} columns, of {len(SURVIVAL_COLUMNS)}")
+    drawn, held = memory(stream_plan), blank_pattern(len(layout.types))
+    bind_stream(&s, stream_plan, drawn, seed, first)
+    bind_stream_pattern(&p, layout, held)
+    with nogil:
+        for i in range(rows.shape[0]):
+            enter_trial(&s, first + <uint64_t>i)
+            follow(&s, &p)
+            enter_life(&p, &rows[i, 0])

@@ -70,9 +70,20 @@ def _life(plan, state, order, rows, i, by_failures, moves, batch):
         for index in range(begin, k):
             fail(plan, state, order[index])
         phase, promoted, patch, changed = decide(plan, state)
-        by_failures[k, phase] += 1
+        count_decision(reg, rows, i, by_failures, moves, k, phase, promoted, patch, changed)
         if phase == WIPED:
             break
+    rows[i, 0] = k - 1
+    if k - begin > 1:
+        rows[i, 0] = _wipeout_index(plan, state, order, k) - 1
+    rows[i, 11] = reg[DEPTH]
+
+
+@device(inline="always")
+def count_decision(reg, rows, i, by_failures, moves, k, phase, promoted, patch, changed):
+    """Enter a decision after which k groups are out into row i and the counts."""
+    by_failures[k, phase] += 1
+    if phase != WIPED:
         rows[i, 10] += reg[DEPTH]
         rows[i, 1 + phase] += 1
         if phase != FIXED:
@@ -85,10 +96,6 @@ def _life(plan, state, order, rows, i, by_failures, moves, batch):
             by_failures[k, 6] += changed
             if phase == REORDER:
                 moves[promoted] += 1
-    rows[i, 0] = k - 1
-    if k - begin > 1:
-        rows[i, 0] = _wipeout_index(plan, state, order, k) - 1
-    rows[i, 11] = reg[DEPTH]
 
 
 @inner

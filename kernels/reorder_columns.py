@@ -19,6 +19,10 @@ COLUMNS = (
     "depth_sum",  # depth, over the start and all decisions: sum of S*(k), k = 0..K, where batch = 1
     "depth",  # depth at the end
 )
+# Under a failure stream also the events endured, each of which loses a group at least, and when the wipe-out comes [us,
+# -1 where it never does]; "failures" are then the groups lost before it, and one event is one decision.
+STREAM_COLUMNS = (*COLUMNS, "events", "time")
+EVENTS, TIME = len(COLUMNS), len(COLUMNS) + 1
 # Columns of lives()' counts by failures so far: decisions of each phase, then sums over them.
 BY_FAILURES = (*PHASES, "moves", "patch", "changed")
 

@@ -17,7 +17,8 @@ _ALL = (1 << LANES) - 1
 
 
 @njit
-def _new_ages(groups):
+def new_ages(groups):
+    """Ages of sixteen trials."""
     return np.empty(LANES * (((groups + 3) & ~3) + 1), np.uint16)  # trials16 draws four groups at a time
 
 
@@ -63,16 +64,44 @@ def _enter_depth(alive, edge, groups, depth, active, rows):
 
 
 @njit
+def rows_of_ages(kind, hosts, stacks, ages, types, free, places, box, marks, bounds, rows):
+    """Rows (int32[16, r]) of sixteen trials whose ``ages`` are given; returns the undecided lanes (bit mask).
+
+    Scratch: ``types`` uint16[16 * (N + 1)], ``free`` uint16[N + 1], ``places`` uint16[16 * r], those of new_box(),
+    ``bounds`` uint16[4, 16].
+    """
+    groups, redundancy = hosts.shape
+    wipe, bound, alive, edge = bounds[0], bounds[1], bounds[2], bounds[3]
+    wipe_out_bounds(hosts, ages, wipe)
+    count_alive(ages, groups, wipe, alive, edge)
+    undecided = _enter_wipe_out(alive, edge, groups, rows)
+    active = _ALL ^ undecided if redundancy > 1 else 0
+    depth = np.int64(2)  # not a literal, for which the callees would be compiled once more
+    while active != 0:
+        most = groups - (groups + depth - 1) // depth  # beyond it the alive cannot take enough types
+        _start_bounds(ages, groups, rows[:, redundancy - 1], wipe, most, bound)
+        if kind == ARCS:
+            raise_by_walk(ages, groups, redundancy, depth, bound)
+        else:
+            sweep16(hosts, stacks, ages, bound, depth, types, free, places)
+            complete16(hosts, stacks, kind == RING, ages, bound, depth, types, free, active, box, marks)
+        count_alive(ages, groups, bound, alive, edge)
+        active, unclear = _enter_depth(alive, edge, groups, depth, active, rows)
+        undecided |= unclear
+        depth += 1
+    return undecided
+
+
+@njit
 def rows_by_lanes(kind, hosts, stacks, k0, k1, first, out):
     """:func:`spare_mc.kernels.stacks.capacity` for layouts that fit into lanes, but partitions."""
     groups, redundancy = hosts.shape
-    ages = _new_ages(groups)
+    ages = new_ages(groups)
     types = np.empty(LANES * (groups + 1), np.uint16)
     free = np.zeros(groups + 1, np.uint16)
     places = np.empty(LANES * redundancy, np.uint16)
     box, marks = new_box(groups)
-    wipe, bounds = np.empty(LANES, np.uint16), np.empty(LANES, np.uint16)
-    alive, edge = np.empty(LANES, np.uint16), np.empty(LANES, np.uint16)
+    bounds = np.empty((4, LANES), np.uint16)
     rows = np.empty((LANES, redundancy), np.int32)
     sorting, scratch = np.empty((2, groups), np.int64), np.empty(32, np.uint64)
     progress, again = new_progress(out.shape[0])
@@ -80,31 +109,35 @@ def rows_by_lanes(kind, hosts, stacks, k0, k1, first, out):
         count = load_batch(progress, again, ages, groups, k0, k1, first, sorting, scratch)
         if count == 0:
             break
-        wipe_out_bounds(hosts, ages, wipe)
-        count_alive(ages, groups, wipe, alive, edge)
-        undecided = _enter_wipe_out(alive, edge, groups, rows)
-        active = _ALL ^ undecided if redundancy > 1 else 0
-        depth = np.int64(2)  # not a literal, for which the callees would be compiled once more
-        while active != 0:
-            most = groups - (groups + depth - 1) // depth  # beyond it the alive cannot take enough types
-            _start_bounds(ages, groups, rows[:, redundancy - 1], wipe, most, bounds)
-            if kind == ARCS:
-                raise_by_walk(ages, groups, redundancy, depth, bounds)
-            else:
-                sweep16(hosts, stacks, ages, bounds, depth, types, free, places)
-                complete16(hosts, stacks, kind == RING, ages, bounds, depth, types, free, active, box, marks)
-            count_alive(ages, groups, bounds, alive, edge)
-            active, unclear = _enter_depth(alive, edge, groups, depth, active, rows)
-            undecided |= unclear
-            depth += 1
+        undecided = rows_of_ages(kind, hosts, stacks, ages, types, free, places, box, marks, bounds, rows)
         keep_rows(progress, again, rows, count, undecided, first, out)
+
+
+@njit
+def block_rows_of_ages(starts, groups, ages, bounds, members, alive, edge, rows):
+    """:func:`rows_of_ages` for partitions. Scratch: ``bounds`` uint16[r + 1, 16], ``members`` uint16[16 * r]."""
+    redundancy = rows.shape[1]
+    undecided = np.int64(0)
+    bounds_by_blocks(starts, ages, redundancy, bounds, members)
+    for depth in range(redundancy, 1, -1):
+        changed = depth == redundancy
+        for lane in range(LANES):
+            changed |= bounds[depth, lane] != bounds[min(depth + 1, redundancy), lane]
+        if changed:
+            count_alive(ages, groups, bounds[depth], alive, edge)
+        for lane in range(LANES):
+            rows[lane, depth - 1] = groups - np.int64(alive[lane])
+            undecided |= np.int64(edge[lane] != 1) << lane
+    for lane in range(LANES):
+        rows[lane, 0] = 0
+    return undecided
 
 
 @njit
 def rows_of_blocks(starts, groups, k0, k1, first, out):
     """:func:`spare_mc.kernels.stacks.capacity` for partitions that fit into lanes."""
     redundancy = out.shape[1]
-    ages = _new_ages(groups)
+    ages = new_ages(groups)
     bounds = np.empty((redundancy + 1, LANES), np.uint16)
     members = np.empty(LANES * redundancy, np.uint16)
     alive, edge = np.empty(LANES, np.uint16), np.empty(LANES, np.uint16)
@@ -115,17 +148,5 @@ def rows_of_blocks(starts, groups, k0, k1, first, out):
         count = load_batch(progress, again, ages, groups, k0, k1, first, sorting, scratch)
         if count == 0:
             break
-        undecided = np.int64(0)
-        bounds_by_blocks(starts, ages, redundancy, bounds, members)
-        for depth in range(redundancy, 1, -1):
-            changed = depth == redundancy
-            for lane in range(LANES):
-                changed |= bounds[depth, lane] != bounds[min(depth + 1, redundancy), lane]
-            if changed:
-                count_alive(ages, groups, bounds[depth], alive, edge)
-            for lane in range(LANES):
-                rows[lane, depth - 1] = groups - np.int64(alive[lane])
-                undecided |= np.int64(edge[lane] != 1) << lane
-        for lane in range(LANES):
-            rows[lane, 0] = 0
+        undecided = block_rows_of_ages(starts, groups, ages, bounds, members, alive, edge, rows)
         keep_rows(progress, again, rows, count, undecided, first, out)

@@ -132,6 +132,33 @@ class Memory(NamedTuple):
     log_deck: np.ndarray  # int32[..., 2], as deck, one a replay
 
 
+class Pattern(NamedTuple):
+    """The pattern of one trial, and what it takes to follow it: written by one thread."""
+
+    order: np.ndarray  # int32[N]: groups as they are lost
+    ends: np.ndarray  # int32[N]: groups lost after each event that lost any
+    times: np.ndarray  # int64[N]: when [us]
+    left: np.ndarray  # int32[N + 1]: hosts of each type that are left
+    out: np.ndarray  # uint8[N]: whether a group is lost
+
+
+# What is told of the life of a trial: groups lost before the event that wipes out, events before it, when it comes [us,
+# -1 where it never does]; for stacks the sums over all states between events, and events after which S* exceeds c(k)
+SURVIVAL_COLUMNS = ("failures", "events", "time")
+STACK_COLUMNS = (*SURVIVAL_COLUMNS, "stack", "states", "above")
+
+
+def blank_pattern(groups):
+    """Memory for the patterns of one thread: a :class:`Pattern`."""
+    return Pattern(
+        np.empty(groups, np.int32),
+        np.empty(groups, np.int32),
+        np.empty(groups, np.int64),
+        np.empty(groups + 1, np.int32),
+        np.zeros(groups, np.uint8),
+    )
+
+
 def plan(groups, pools, sources, replays=()):
     """Prepare a stream over ``groups`` groups: a :class:`Plan`.
 

@@ -116,17 +116,17 @@ def next_event(plan, memory):
         memory.deck[entity, SOURCE_OF] = whose
         memory.failed[whose] += 1
         memory.reached[whose] = time
-        _replace(memory, _first_failure(plan, memory, whose), whose)
+        replace(memory, _first_failure(plan, memory, whose), whose)
         if reg[RENEW] != 0:
             later = time + _renewal(plan, memory, entity)
             if later <= reg[HORIZON]:
                 _push(memory, later, sources + replays + entity)
     elif whose < sources + replays:
         entity, later = play(plan, memory, whose - sources)
-        _replace(memory, later, whose)
+        replace(memory, later, whose)
     else:
         entity = whose - sources - replays
-        _replace(memory, time + _renewal(plan, memory, entity), whose)
+        replace(memory, time + _renewal(plan, memory, entity), whose)
     return time, entity
 
 
@@ -184,7 +184,7 @@ def _push(memory, time, whose):
 
 
 @device
-def _replace(memory, time, whose):
+def replace(memory, time, whose):
     """Put a failure into the heap in the place of its first; one beyond the horizon takes no place."""
     heap, reg = memory.heap, memory.reg
     if time > reg[HORIZON]:

@@ -82,7 +82,7 @@ class Again:
         return self._held[key]
 
     def _drawn(self, point, measure, spans, counted):
-        backend = backends.choose(self._backend, (measure,))
+        backend = backends.choose(self._backend, (measure,), points=(point,))
         plan = backend.plan(measure, point)
         size = max(1, int(_KEYS[measure] / backend.cost) // point.layout.groups)
         blocks = [(at, min(size, stop - at)) for first, stop in spans for at in range(first, stop, size)]

@@ -6,6 +6,7 @@ it changes nothing in the answer.
 
 import importlib
 import importlib.util
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,11 +15,19 @@ from .errors import UserError, nearest
 from .kernels import ahead_levels
 
 
+class Streamed(NamedTuple):
+    """What a pattern measure prepares for a point whose failures come from a stream."""
+
+    stream: object  # kernels.stream_plan.Plan
+    layout: object  # what the kernel prepares of the layout
+
+
 class Backend:
     """A way to run blocks. Subclasses name the measures they have in ``measures``."""
 
     name = ""
     measures = ()
+    streams = ()  # those of its measures that it can run under a failure stream
     quick = None  # measures that a self-test has time to compile; None: all
     same_runs = True  # training runs are the reference's to the microsecond
     cost = 1.0  # rough time against numba's; sets the size of a block, never the result
@@ -32,17 +41,29 @@ class Backend:
 
     def refusal(self, measure, point):
         """Why this backend, though it is here and has the measure, cannot do a point; None when it can."""
-        return None
+        if measure in self.streams or not on_stream(measure, point.parameters):
+            return None
+        able = [backend.name for backend in BACKENDS.values() if measure in backend.streams]
+        return (
+            f"cannot do {measure} under a failure stream ([failures] lemons, rates, clock_level; [domains]; [replay]); "
+            f"backends that can: {', '.join(able) or 'none'}"
+        )
 
     def workers(self, asked):
         """How many threads of those asked for can be kept busy."""
         return asked
 
-    def load(self, measure):
-        """Import what runs a measure; not from two threads at once, which Numba's import does not take."""
+    def load(self, measure, streamed=False):
+        """Import what runs a measure; not from two threads at once, which Numba's import does not take.
+
+        streamed : whether also under a failure stream
+        """
 
     def plan(self, measure, point):
-        """Whatever the kernel prepares once per point; immutable, shared by threads."""
+        """Whatever the kernel prepares once per point; immutable, shared by threads.
+
+        Where failure patterns come from a failure stream, a Streamed.
+        """
         raise NotImplementedError
 
     def block(self, measure, plan, point, key, first, count):
@@ -62,17 +83,27 @@ class Reference(Backend):
 
     name = "reference"
     measures = ("survival", "stacks")
+    streams = ("survival", "stacks")
     cost = 500.0
 
     def plan(self, measure, point):
-        return [point.layout.hosts(t).tolist() for t in range(point.layout.groups)]
+        rows = [point.layout.hosts(t).tolist() for t in range(point.layout.groups)]
+        return rows if point.stream is None else Streamed(point.stream, rows)
 
     def block(self, measure, plan, point, key, first, count):
+        if isinstance(plan, Streamed):
+            rows, at_depth = self._streamed(measure, plan, point.layout, key, range(first, first + count))
+            if measure == "survival":
+                return measures.streamed_survival(rows, point.layout.groups)
+            return measures.streamed_stacks(rows, at_depth)
         found = self._trials(measure, plan, point.layout, key, range(first, first + count))
         counted = measures.survival if measure == "survival" else measures.stacks
         return counted(found, point.layout.groups)
 
     def lives(self, measure, plan, point, key, first, count):
+        if isinstance(plan, Streamed):
+            rows, _ = self._streamed(measure, plan, point.layout, key, range(first, first + count))
+            return measures.streamed_lives(measure, rows)
         found = self._trials(measure, plan, point.layout, key, range(first, first + count))
         if measure == "survival":
             return {"failures": found.astype(np.int64)}
@@ -88,6 +119,22 @@ class Reference(Backend):
         found = [capacity(plan, layout.groups, layout.redundancy, key, trial) for trial in trials]
         return np.array(found, np.int32).reshape(len(trials), layout.redundancy)
 
+    def _streamed(self, measure, plan, layout, key, trials):
+        """Rows of lives under a stream and, of stacks, the states at every depth."""
+        from .kernels import reference_stream_lives as reference
+
+        stream, hosts = plan
+        at_depth = np.zeros((layout.groups + 1, layout.redundancy), np.int64)
+        if measure == "survival":
+            rows = [reference.survival_row(stream, hosts, key, trial) for trial in trials]
+        else:
+            rows = [reference.stack_row(stream, hosts, layout.redundancy, key, trial) for trial in trials]
+            for trial in trials:
+                for k, depth in reference.depths(stream, hosts, layout.redundancy, key, trial):
+                    at_depth[k, depth - 1] += 1
+        columns = len(measures.STREAM_COLUMNS[measure])
+        return np.array(rows, np.int64).reshape(len(trials), columns), at_depth
+
 
 class _Kernels(Backend):
     """Backends whose kernels follow the array interface of ``spare_mc.kernels``."""
@@ -96,10 +143,18 @@ class _Kernels(Backend):
         """The module with the kernel of a measure."""
         raise NotImplementedError
 
-    def load(self, measure):
+    def stream_kernel(self, measure):
+        """The module that runs a pattern measure under a failure stream."""
+        raise NotImplementedError
+
+    def load(self, measure, streamed=False):
         self.kernel(measure)
+        if streamed and measure != "training":
+            self.stream_kernel(measure)
 
     def plan(self, measure, point):
+        if measure != "training" and (stream := point.stream) is not None:
+            return Streamed(stream, self.prepared_for_stream(measure, point.layout))
         if measure == "training":
             from .training_setup import kernel_plan
 
@@ -119,10 +174,23 @@ class _Kernels(Backend):
             hosting = {"hosts": layout.host_table()}
         return prepare(layout.groups, layout.redundancy, **hosting)
 
+    def prepared_for_stream(self, measure, layout):
+        """The plan of a layout, for a measure of failure patterns under a stream."""
+        return self.stream_kernel(measure).stream_layout(layout.host_table(), layout.stack_table())
+
     def block(self, measure, plan, point, key, first, count):
+        if isinstance(plan, Streamed):
+            rows, *counts = self._streamed(measure, plan, point.layout, key, first, count)
+            if measure == "survival":
+                return measures.streamed_survival(rows, point.layout.groups)
+            counted = measures.streamed_stacks if measure == "stacks" else measures.streamed_reordering
+            return counted(rows, *counts)
         return getattr(self, "_" + measure)(self.kernel(measure), plan, point.layout, key, first, count)
 
     def lives(self, measure, plan, point, key, first, count):
+        if isinstance(plan, Streamed):
+            rows = self._streamed(measure, plan, point.layout, key, first, count)[0]
+            return measures.streamed_lives(measure, rows)
         kernel, layout = self.kernel(measure), point.layout
         if measure == "survival":
             return {"failures": self._endurable(kernel, plan, key, first, count).astype(np.int64)}
@@ -160,6 +228,18 @@ class _Kernels(Backend):
         kernel.lives(plan, key, first, rows, by_failures, moves)
         return rows, by_failures, moves
 
+    def _streamed(self, measure, plan, layout, key, first, count):
+        """Rows of lives under a stream, and what the measure counts beside them."""
+        rows = np.empty((count, len(measures.STREAM_COLUMNS[measure])), np.int64)
+        groups, counts = layout.groups, ()
+        if measure == "stacks":
+            counts = (np.zeros((groups + 1, layout.redundancy), np.int64),)
+        elif measure == "reordering":
+            kinds = len(self.stream_kernel(measure).BY_FAILURES)
+            counts = np.zeros((groups + 1, kinds), np.int64), np.zeros(groups + 1, np.int64)
+        self.stream_kernel(measure).stream_lives(plan.stream, plan.layout, key, first, rows, *counts)
+        return rows, *counts
+
     def _training(self, kernel, plan, layout, key, first, count):
         rows = np.empty((count, len(kernel.columns(layout.redundancy))), np.int64)
         kernel.run(plan, key, first, rows)
@@ -172,6 +252,12 @@ class Numba(_Kernels):
     name = "numba"
     modules = {"survival": "survival", "stacks": "stacks", "reordering": "reorder", "training": "training"}
     measures = tuple(modules)
+    stream_modules = {
+        "survival": "stream_survival",
+        "stacks": "stream_stacks",
+        "reordering": "stream_reorder",
+    }
+    streams = tuple(stream_modules)
 
     def missing(self, wanted=None):
         if importlib.util.find_spec("numba") is None:
@@ -180,6 +266,9 @@ class Numba(_Kernels):
 
     def kernel(self, measure):
         return importlib.import_module(f"spare_mc.kernels.{self.modules[measure]}")
+
+    def stream_kernel(self, measure):
+        return importlib.import_module(f"spare_mc.kernels.{self.stream_modules[measure]}")
 
 
 class Cython(_Kernels):
@@ -194,12 +283,16 @@ class Cython(_Kernels):
         "training": "ahead_training",
     }
     measures = tuple(modules)
+    stream_modules = {"survival": "ahead_streams", "stacks": "ahead_stacks", "reordering": "ahead_reorder"}
+    streams = tuple(stream_modules)
     cost = 1.0
 
     def missing(self, wanted=None):
         try:
             for measure in self.measures if wanted is None else wanted:
                 self.kernel(measure)
+                if measure in self.stream_modules:
+                    self.stream_kernel(measure)
         except ImportError as error:
             return (
                 f"its extension cannot be loaded ({error}): install a C compiler and the Python headers "
@@ -208,8 +301,14 @@ class Cython(_Kernels):
         return None
 
     def kernel(self, measure):
+        return self._load(self.modules[measure])
+
+    def stream_kernel(self, measure):
+        return self._load(self.stream_modules[measure])
+
+    def _load(self, stem):
         try:
-            return ahead_levels.load(self.modules[measure])
+            return ahead_levels.load(stem)
         except ValueError as error:  # SPARE_MC_SIMD asks for what is not here
             raise UserError(error) from None
 
@@ -272,27 +371,44 @@ class Cuda(_Kernels):
 BACKENDS = {backend.name: backend for backend in (Cython(), Numba(), Cuda(), Reference())}
 
 
-def choose(name, wanted, study=None):
+def on_stream(measure, parameters):
+    """Whether a measure takes its failures from a stream at a point of these parameters."""
+    from .failure_streams import has_stream, trains_on_stream
+
+    return (trains_on_stream if measure == "training" else has_stream)(parameters)
+
+
+def choose(name, wanted, study=None, points=None):
     """The backend of that name, or for "auto" the fastest that is here and can do the study.
 
     A GPU comes first where the ``study`` is large enough. Cython's kernels are as fast as Numba's
     (docs/performance.md) and compute at once, so they come before them whatever the size of the study.
 
+    ``points``: those to be done, where they are no study's.
+
     Raises UserError for an unknown name, a backend that is not here, one that lacks a measure, or cannot do a point.
     """
+    points = points or (() if study is None else study.points)
     if name in (None, "auto"):
         cuda = BACKENDS["cuda"]
         able = study is not None and set(wanted) <= set(cuda.measures)
-        if able and gpu.pays(study) and _refusals(cuda, study) is None:
+        if able and gpu.pays(study) and _refusals(cuda, wanted, points) is None:
             return cuda
         for backend in BACKENDS.values():
             if (
                 backend is not cuda
                 and set(wanted) <= set(backend.measures)
                 and backend.missing(wanted) is None
+                and _refusals(backend, wanted, points) is None
             ):
                 return backend
-        raise UserError(f"backend: none here can do {', '.join(wanted)}; run 'pip install numba'")
+        here = [b for b in BACKENDS.values() if set(wanted) <= set(b.measures) and not b.missing(wanted)]
+        told = [reason for b in here if (reason := _refusals(b, wanted, points))]
+        raise UserError(
+            f"backend: every one here {told[0]}"
+            if told
+            else f"backend: none here can do {', '.join(wanted)}; run 'pip install numba'"
+        )
     if name not in BACKENDS:
         raise UserError(f"backend = {name!r}: {nearest(name, ['auto', *BACKENDS])}")
     backend = BACKENDS[name]
@@ -303,7 +419,7 @@ def choose(name, wanted, study=None):
             f"backend = {name!r}: cannot do {', '.join(lacking)}; backends that can: {', '.join(able) or 'none'}"
         )
     reason = backend.missing(wanted)
-    if reason or (study is not None and (reason := _refusals(backend, study))):
+    if reason or (reason := _refusals(backend, wanted, points)):
         raise UserError(f"backend = {name!r}: {reason}")
     return backend
 
@@ -314,7 +430,7 @@ def telling(measure):
     return choose(name, (measure,)).kernel(measure)
 
 
-def _refusals(backend, study):
-    """Why a backend cannot do the first of a study's points that it cannot do; None when it can do all."""
-    told = (backend.refusal(measure, point) for point in study.points for measure in study.measures)
+def _refusals(backend, wanted, points):
+    """Why a backend cannot do the first of the points that it cannot do; None when it can do all."""
+    told = (backend.refusal(measure, point) for point in points for measure in wanted)
     return next((reason for reason in told if reason), None)

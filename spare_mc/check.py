@@ -20,6 +20,7 @@ import numpy as np
 from . import theory
 from .agreement import compare, compare_bounds
 from .estimates import pattern_tally
+from .failure_streams import has_stream
 from .possible import pattern_tallies, trials_alive, what_is_wrong
 from .references import exact_stack_curves, rare_loss, references
 
@@ -87,14 +88,15 @@ def check_all(results, alpha=ALPHA):
             Verdict(result.id, "counts", "certain", None, None, None, None, wrong is None, message)
         )
         verdicts += [test(threshold) for test in tests]
-        if pattern_tally(result) is not None:
+        if pattern_tally(result) is not None and not has_stream(result.parameters):
             verdicts += _distances(result)
     return verdicts
 
 
 def _tests(result):
     """The tests of a point, functions of the threshold; the same trials are tested once."""
-    if pattern_tally(result) is None:
+    # exact values and closed forms are of independent identical groups
+    if pattern_tally(result) is None or has_stream(result.parameters):
         return []
     tests = [partial(_endurance, result, tally) for tally in _different_trials(result)]
     if references(result).exact is None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from .again import Again, common_spans
 from .errors import UserError, nearest
-from .estimates import RATIOS, interruption_times
+from .estimates import OF_TRIALS, RATIOS, interruption_times, ratio_of
+from .failure_streams import has_stream
 from .intervals import Estimate
 from .paired import (
     correlation,
@@ -22,7 +23,7 @@ from .training_estimates import count_terms, terms
 
 # Which way is better, of the estimates where one way is: +1 more, -1 less.
 BETTER = {
-    "endurable_failures": 1, "wipeout_index": 1, "time_to_interruption_s": 1, "mean_stack": -1,
+    "endurable_failures": 1, "wipeout_index": 1, "endurable_events": 1, "time_to_interruption_s": 1, "mean_stack": -1,
     "above_bound_fraction": -1, "reorder_fraction": -1, "moves_per_reorder": -1, "patch_stacks": -1,
     "time_to_train_s": -1, "time_to_train_ratio": -1, "availability": 1, "useful_fraction": 1, "restarts": -1,
     "steps_per_day": 1, "tokens_per_day": 1, "gpu_hours": -1,
@@ -173,7 +174,7 @@ class _Pair:
 
     def _drawable(self):
         try:
-            return all(point.layout for point in self.points)
+            return all(point.layout and (point.stream or True) for point in self.points)
         except UserError:
             return False
 
@@ -191,12 +192,13 @@ class _Pair:
         if self.unpaired:
             return self._from_estimates(name)
         if name in RATIOS:
-            measure, above, below, _ = RATIOS[name]
+            measure = RATIOS[name][0]
             lives = self._lives(measure, measure)
             if lives is None:
                 return self._from_estimates(name)
-            return _paired([(of[above], of[below]) for of in lives], self.level)
-        if name in ("endurable_failures", "wipeout_index", "time_to_interruption_s"):
+            ratios = [ratio_of(name, point.parameters) for point in self.points]
+            return _paired([(of[r[1]], of[r[2]]) for of, r in zip(lives, ratios, strict=True)], self.level)
+        if name in OF_TRIALS:
             return self._endurance(name)
         return self._training(name)
 
@@ -228,13 +230,7 @@ class _Pair:
         lives = self._lives(max(sorted(shared), key=shared.get), "survival")
         if lives is None:
             return self._from_estimates(name)
-        values = [of["failures"] + (name == "wipeout_index") for of in lives]
-        if name == "time_to_interruption_s":
-            sizes = [p.parameters["cluster.groups"] for p in self.points]
-            values = [
-                interruption_times(n, k, p.parameters)
-                for n, k, p in zip(sizes, values, self.points, strict=True)
-            ]
+        values = [_of_trials(name, of, p.parameters) for of, p in zip(lives, self.points, strict=True)]
         return _paired([(v, None) for v in values], self.level)
 
     @cached_property
@@ -266,9 +262,20 @@ def _counted(tallies, name):
     """Trials or runs behind an estimate of a point."""
     if name in RATIOS:
         return tallies[RATIOS[name][0]].total
-    if name in ("endurable_failures", "wipeout_index", "time_to_interruption_s"):
+    if name in OF_TRIALS:
         return max(t.total for m, t in tallies.items() if m != "training")
     return tallies["training"].total
+
+
+def _of_trials(name, of, parameters):
+    """An estimate of OF_TRIALS trial by trial, from what a life adds to the sums (int64 or float64[n])."""
+    if name == "endurable_events":
+        return of["events"]
+    if name != "time_to_interruption_s":
+        return of["failures"] + (name == "wipeout_index")
+    if has_stream(parameters):
+        return of["time"] * 1e-6
+    return interruption_times(parameters["cluster.groups"], of["failures"], parameters)
 
 
 def _paired(values, level):

@@ -269,5 +269,6 @@ def results(study, have):
     for point in study.points:
         tallies = {m: t for m in study.measures if (t := have(point.id, m)) is not None}
         found.append(PointResult(point.id, point.parameters, study.seed, tallies, study.confidence))
-        found[-1].__dict__["layout"] = point.layout  # spares rebuilding it, and host tables are in no file
+        # spares rebuilding the layout; host tables, placements and logs are in no file
+        found[-1].__dict__["layout"], found[-1].inputs = point.layout, point.inputs
     return found

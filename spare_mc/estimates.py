@@ -7,6 +7,7 @@ the least all-reduce stack after k failures, N groups.
 
 import numpy as np
 
+from .failure_streams import has_stream
 from .intervals import (
     Estimate,
     mean_interval,
@@ -24,6 +25,7 @@ __all__ = [
     "CURVE_UNITS",
     "DESCRIPTIONS",
     "NAMES",
+    "OF_TRIALS",
     "RATIOS",
     "UNITS",
     "Estimate",
@@ -31,6 +33,7 @@ __all__ = [
     "curves_of",
     "estimates_of",
     "interruption_times",
+    "ratio_of",
     "pattern_tally",
     "stack_bound",
 ]
@@ -38,6 +41,7 @@ __all__ = [
 UNITS = {
     "endurable_failures": "failures",
     "wipeout_index": "failures",
+    "endurable_events": "events",
     "time_to_interruption_s": "s",
     "mean_stack": "stacks",
     "above_bound_fraction": "1",
@@ -50,7 +54,10 @@ UNITS = {
 DESCRIPTIONS = {
     "endurable_failures": "failures endured before the wipe-out, K",
     "wipeout_index": "index of the failure that wipes the job out, K + 1: what closed forms count",
-    "time_to_interruption_s": "time until the wipe-out; std is that of its expectation given K",
+    "endurable_events": "events endured before the one that wipes the job out, each of which takes a group at least",
+    "time_to_interruption_s": (
+        "time until the wipe-out; std is that of its expectation given K, but its own under a failure stream"
+    ),
     "mean_stack": "mean all-reduce depth of a life: sum of S*(k) over k = 0..K, over sum of K + 1",
     "above_bound_fraction": "share of the endured failures after which S* exceeds ceil(N/(N-k))",
     "reorder_fraction": "share of the endured failures that a reorder decides",
@@ -63,6 +70,7 @@ DESCRIPTIONS = {
 NAMES = {
     "endurable_failures": "endurable failures K",
     "wipeout_index": "wipe-out index K + 1",
+    "endurable_events": "endurable events",
     "time_to_interruption_s": "time to interruption",
     "mean_stack": "mean all-reduce stack",
     "above_bound_fraction": "failures above the bound c(k)",
@@ -115,7 +123,19 @@ RATIOS = {
     "patch_stacks": ("reordering", "patch", "reorders", None),
 }
 
+# Estimates that every pattern measure gives.
+OF_TRIALS = ("endurable_failures", "wipeout_index", "endurable_events", "time_to_interruption_s")
+
+# Under a failure stream these are shares of the events, each of which may take several groups.
+_OF_EVENTS = ("above_bound_fraction", "reorder_fraction")
+
 _PHASES = ("phase_fixed", "phase_depth", "phase_reorder")
+
+
+def ratio_of(name, parameters):
+    """(measure, sum above, sum below, highest value) of a ratio in RATIOS, at a point of these parameters."""
+    measure, above, below, highest = RATIOS[name]
+    return measure, above, "events" if name in _OF_EVENTS and has_stream(parameters) else below, highest
 
 
 def pattern_tally(result):
@@ -140,7 +160,10 @@ def estimates_of(result):
     tally = pattern_tally(result)
     if tally is not None:
         estimates.update(_endurance(tally.counts["endurable_failures"], result))
-    for name, (measure, above, below, highest) in RATIOS.items():
+        if has_stream(result.parameters):
+            estimates.update(_events(tally, result))
+    for name in RATIOS:
+        measure, above, below, highest = ratio_of(name, result.parameters)
         tally = result.tallies.get(measure)
         if tally is None or not tally.total:
             continue
@@ -193,10 +216,20 @@ def _endurance(histogram, result):
             within=(1.0, float(groups)),
         ),
     }
-    times = interruption_times(groups, values, result.parameters)
+    times = None if has_stream(result.parameters) else interruption_times(groups, values, result.parameters)
     if times is not None:
         estimates["time_to_interruption_s"] = sample_interval(times, weights, result.confidence)
     return estimates
+
+
+def _events(tally, result):
+    """Estimates that follow from the events of a failure stream."""
+    found = {}
+    for name, kept, unit in (("endurable_events", "events", 1.0), ("time_to_interruption_s", "time", 1e-6)):
+        total, squares = tally.sums[kept], tally.sums[f"{kept}_squared"]
+        value = mean_interval(tally.total, total, squares, result.confidence, within=(0.0, None))
+        found[name] = Estimate(*(None if number is None else number * unit for number in value))
+    return found
 
 
 def interruption_times(groups, failures, parameters):

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from .errors import UserError
+from .kernels import reorder_columns, stream_plan
+
 
 def survival(endurable, groups):
     """Counts of a survival block.
@@ -82,6 +85,77 @@ def reordering(rows, columns, by_failures, moves):
 def reordering_lives(rows, columns):
     """What each life of a block of controller lives adds to the sums over trials: name -> int64[count]."""
     return {name: rows[:, i] for i, name in enumerate(columns)}
+
+
+# Columns of the rows that lives under a failure stream leave, by measure.
+STREAM_COLUMNS = {
+    "survival": stream_plan.SURVIVAL_COLUMNS,
+    "stacks": stream_plan.STACK_COLUMNS,
+    "reordering": reorder_columns.STREAM_COLUMNS,
+}
+
+
+def streamed_lives(measure, rows):
+    """What each life of a block under a failure stream adds to the sums over trials.
+
+    rows : int64[count, len(STREAM_COLUMNS[measure])]
+
+    Returns name -> int64[count], among them ``failures`` (groups lost before the event that wipes out), ``events``
+    (those before it) and ``time`` of the wipe-out [us]. Raises UserError where a trial never wipes out.
+    """
+    of = {name: rows[:, i] for i, name in enumerate(STREAM_COLUMNS[measure])}
+    endless = np.flatnonzero(of["time"] < 0)
+    if len(endless):
+        lost = int(of["failures"][endless[0]])
+        raise UserError(
+            f"failures: trial {endless[0]} of a block loses {lost} groups and then no more, which leaves every type a "
+            "host: the domains and logs of the study do not reach all groups; give the groups clocks of their own"
+        )
+    return of
+
+
+def streamed_survival(rows, groups):
+    """Counts and sums of a survival block under a failure stream; rows as for ``streamed_lives``."""
+    of = streamed_lives("survival", rows)
+    return {"counts": _endured(of, groups), "sums": _squares("events", of) | _squares("time", of)}
+
+
+def streamed_stacks(rows, at_depth):
+    """Counts and sums of a block of least stacks under a failure stream.
+
+    rows : as for ``streamed_lives``
+    at_depth : int64[N+1, r], row k, column d - 1 the states between events, k groups lost, whose least stack is d
+    """
+    of = streamed_lives("stacks", rows)
+    sums = products({name: of[name] for name in ("stack", "states")})
+    sums |= products({name: of[name] for name in ("above", "events")})
+    counts = _endured(of, len(at_depth) - 1) | {"trials_at_depth": at_depth}
+    return {"counts": counts, "sums": sums | {"failures": int(of["failures"].sum())} | _squares("time", of)}
+
+
+def streamed_reordering(rows, by_failures, moves):
+    """Counts and sums of a block of controller lives under a failure stream; arguments as for ``reordering``."""
+    of = streamed_lives("reordering", rows)
+    sums = products({"reorders": of["reorders"], "events": of["events"]})
+    for name in ("moves", "patch"):
+        sums |= products({name: of[name], "reorders": of["reorders"]})
+    sums |= {name: int(of[name].sum()) for name in ("failures", "fixed", "deeper")}
+    counts = _endured(of, len(moves) - 1) | {
+        "phase_at_failure": by_failures[:, :3].copy(),
+        "moves_at_failure": by_failures[:, 4].copy(),
+        "moves": moves.copy(),
+    }
+    return {"counts": counts, "sums": sums | _squares("time", of)}
+
+
+def _endured(of, groups):
+    return {"endurable_failures": np.bincount(of["failures"], minlength=groups + 1)}
+
+
+def _squares(name, of):
+    """Sums of one quantity and of its squares, whatever their size."""
+    values = of[name].tolist()
+    return {name: sum(values), f"{name}_squared": sum(value * value for value in values)}
 
 
 def products(pair):

@@ -5,6 +5,7 @@ import numpy as np
 from . import theory
 from .errors import UserError
 from .estimates import curve_band, pattern_tally
+from .failure_streams import has_stream
 from .plots_common import (
     GREY,
     checked_path,
@@ -19,8 +20,9 @@ from .plots_common import (
     title,
     with_error,
 )
-from .references import independent_curve, rare_loss, references
+from .references import References, independent_curve, rare_loss, references
 
+_NOTHING = References(None, None, None)
 FEW = 80  # up to so many places a curve is drawn as the steps that it is
 CIRCLES = {"ls": "", "marker": "o", "ms": 4, "mfc": "white", "mew": 1.0, "zorder": 3}
 DIAMONDS = {**CIRCLES, "marker": "D", "ms": 3}
@@ -55,21 +57,28 @@ def survival_figure(results):
         common, labels = names(results)
         figure = new_figure(9.6, 6.4)
         upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": [3, 2]})
-        found = [references(r) for r in results]
+        # under a failure stream nothing exact is known, and the closed forms do not apply
+        plain = [r for r in results if not has_stream(r.parameters)]
+        found = [_NOTHING if has_stream(r.parameters) else references(r) for r in results]
         stop = max(_shown(r, ref) for r, ref in zip(results, found, strict=True))
         handles, kinds = [], {}
         for result, reference, label, stroke in zip(
             results, found, labels, strokes(len(results)), strict=True
         ):
             handles.append(_sampled(upper, lower, result, label, stroke, stop))
+            if has_stream(result.parameters):
+                continue
             if reference.exact is None:
                 kinds.update(_bounds(lower, result, stroke["color"], stop))
             else:
                 kinds.update(_exact(upper, lower, reference, stroke["color"], stop))
-        sizes = _sizes(results)
+        sizes = _sizes(results) if plain else {}
         for size, colour in sizes.items():
             kinds.update(_closed_forms(upper, lower, size, colour, stop))
-        kinds["mu"].set_label(_mu_label(sizes))
+        if plain:
+            kinds["mu"].set_label(_mu_label(sizes))
+        else:
+            kinds.update(_limit())
         kinds["band"] = interval_entry(results, text="{} interval at each k")
         upper.set(ylabel="share of trials still alive", ylim=(-0.02, 1.02), xlim=(0, stop - 1))
         upper.set_title(
@@ -97,6 +106,8 @@ def _floor(results, found):
     for result, reference in zip(results, found, strict=True):
         if reference.loss is not None:
             least = min(least, reference.loss[reference.loss > 0].min())
+        elif has_stream(result.parameters):
+            continue
         elif (bounds := rare_loss(result, 10**12, 24)) is not None and bounds[1].any():
             least = min(least, bounds[1][bounds[1] > 0].min())
     return 10.0 ** np.floor(np.log10(max(least, 1e-12)))
@@ -161,7 +172,8 @@ def _sizes(results):
     lone = len(set(sizes)) > 1
     return {
         size: stroke["color"] if lone and sizes.count(size) == 1 else GREY
-        for size, stroke in zip(sizes, strokes(len(sizes)), strict=True)
+        for size, stroke, r in zip(sizes, strokes(len(sizes)), results, strict=True)
+        if not has_stream(r.parameters)
     }
 
 
@@ -180,9 +192,16 @@ def _closed_forms(upper, lower, size, colour, stop):
         axes.axvline(mu, gid="mu", **dotted)
     return {
         "independent": Line2D([], [], label=_INDEPENDENT, **{**dashed, "color": GREY}),
-        "limit": Line2D([], [], label=_LIMIT, color=GREY, ls=(0, (1, 3)), lw=1),
+        **_limit(),
         "mu": Line2D([], [], **{**dotted, "color": GREY}),
     }
+
+
+def _limit():
+    """Legend entry of the limit of what so many trials could see."""
+    from matplotlib.lines import Line2D
+
+    return {"limit": Line2D([], [], label=_LIMIT, color=GREY, ls=(0, (1, 3)), lw=1)}
 
 
 def _mu_label(sizes):

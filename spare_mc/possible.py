@@ -3,6 +3,7 @@
 import numpy as np
 
 from .estimates import stack_bound
+from .failure_streams import has_stream
 
 
 def pattern_tallies(result):
@@ -21,9 +22,9 @@ def what_is_wrong(result):
     for tally in tallies:
         wrong = _endurance(tally, result.parameters)
         if wrong is None and tally.measure == "stacks":
-            wrong = _stacks(tally)
+            wrong = _stacks(tally, has_stream(result.parameters))
         if wrong is None and tally.measure == "reordering":
-            wrong = _phases(tally)
+            wrong = _phases(tally, has_stream(result.parameters))
         if wrong is not None:
             return f"{tally.measure}: {wrong}"
     training = result.tallies.get("training")
@@ -68,7 +69,7 @@ def _endurance(tally, parameters):
         return f"endurable_failures counts {counted:,} trials, the spans {tally.total:,}"
     seen = np.flatnonzero(histogram)
     hosts, most = _fewest_hosts(parameters), groups - -(-groups // redundancy)
-    if seen[0] < hosts - 1:
+    if seen[0] < hosts - 1 and not has_stream(parameters):  # one event may take all hosts
         return (
             f"{histogram[seen[0]]:,} trials endure only {seen[0]:,} failures; every type has {hosts} hosts or more, "
             f"so that none can endure fewer than {hosts - 1}"
@@ -81,11 +82,13 @@ def _endurance(tally, parameters):
     return None
 
 
-def _stacks(tally):
+def _stacks(tally, stream):
     """Depths belong to the trials alive, are not below c(k), and add up to the sums of the trials."""
     at_depth = tally.counts["trials_at_depth"]
     alive = trials_alive(tally.counts["endurable_failures"])
-    off = np.flatnonzero(at_depth.sum(axis=1) != alive)
+    counted = at_depth.sum(axis=1)
+    # an event of a stream may pass over some k
+    off = np.flatnonzero(counted > alive if stream else counted != alive)
     if len(off):
         k = int(off[0])
         return f"after k = {k:,} failures {at_depth[k].sum():,} trials have a depth, {alive[k]:,} are alive"
@@ -104,11 +107,11 @@ def _stacks(tally):
     return None
 
 
-def _phases(tally):
-    """One phase decides each failure that a trial endures."""
+def _phases(tally, stream):
+    """One phase decides each failure, or event of a stream, that a trial endures."""
     decided = tally.counts["phase_at_failure"].sum(axis=1)[1:]
     alive = trials_alive(tally.counts["endurable_failures"])[1:]
-    off = np.flatnonzero(decided != alive)
+    off = np.flatnonzero(decided > alive if stream else decided != alive)
     if len(off):
         k = int(off[0]) + 1
         return f"a phase decides failure k = {k:,} in {decided[k - 1]:,} trials, {alive[k - 1]:,} endure it"

@@ -17,6 +17,7 @@ MANY = 40  # rows of a table that is printed unasked
 # Estimates that a table of many points shows; one point shows all.
 _MAIN = (
     "endurable_failures",
+    "endurable_events",
     "time_to_interruption_s",
     "mean_stack",
     "above_bound_fraction",
@@ -72,7 +73,7 @@ def _sweep_table(shown, table):
     names = [name for name in _MAIN if any(name in r.estimates for r in results)]
     for name in names:
         drawn.add_column(_heading(NAMES.get(name, name), UNITS.get(name, "1")), right=True)
-    endurance = "endurable_failures" in names
+    endurance = "endurable_failures" in names and any(beside(result) for result in results)
     if endurance:
         drawn.add_column("exact K", right=True)
         drawn.add_column("mu - 1", right=True)
@@ -87,7 +88,7 @@ def _sweep_table(shown, table):
         line.append(counted_text(result))
         line += [_plus_minus(result.estimates.get(name)) for name in names]
         if endurance:
-            line += map(number, beside(result)["endurable_failures"])
+            line += map(number, beside(result).get("endurable_failures", (None, None)))
         if stopped:
             line.append(result.stopped or "-")
         drawn.add_row(*line)

@@ -1,6 +1,6 @@
 """One point in full: all estimates with intervals, exact values and closed forms beside, and remarks."""
 
-from . import failure_report
+from . import failure_report, failure_streams
 from .commands.common import interval, number
 from .estimates import NAMES, UNITS
 from .printing import Table
@@ -22,10 +22,15 @@ def title(result: PointResult):
 
 
 def beside(result):
-    """Exact values and closed forms to print beside estimates: name -> (exact or None, closed form or None)."""
+    """Exact values and closed forms to print beside estimates: name -> (exact or None, closed form or None).
+
+    None under a failure stream: they are of independent identical groups.
+    """
     from . import exact, failure_model, theory
 
     p = result.parameters
+    if failure_streams.has_stream(p):
+        return {}
     groups, redundancy = int(p["cluster.groups"]), int(p["layout.redundancy"])
     try:
         curve = exact.survival_curve(result.layout)
@@ -74,7 +79,7 @@ def _verdict_on_mu(result):
     from . import theory
 
     found = result.estimates.get("wipeout_index")
-    if found is None:
+    if found is None or failure_streams.has_stream(result.parameters):
         return None
     mu = theory.mu(int(result.parameters["cluster.groups"]), int(result.parameters["layout.redundancy"]))
     off = found.mean / mu - 1

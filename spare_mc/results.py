@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from .errors import UserError
+
 
 @dataclass
 class PointResult:
@@ -24,6 +26,20 @@ class PointResult:
     tallies: dict = field(default_factory=dict)
     confidence: float = 0.95
     stopped: str = ""
+    inputs: dict | None = field(default=None, repr=False, compare=False)  # of study.Point, where known
+
+    @property
+    def stream(self):
+        """The failure stream of this point's patterns (``study.Point.stream``), or None.
+
+        Raises UserError where it is made of tables or logs of which a file holds only the hash.
+        """
+        from .failure_streams import stream_plan_of
+
+        try:
+            return stream_plan_of(self.parameters, self.inputs)
+        except KeyError as error:
+            raise UserError(f"failures: {error.args[0]}: a file holds only its hash") from None
 
     @property
     def trials(self):

@@ -11,13 +11,14 @@ import time
 from collections import deque
 
 from . import stopping
+from .failure_streams import has_stream
 from .results import PointResult
 from .tallies import merge_spans, missing_spans
 from .work import Piece
 
 # Rough cost of a trial against survival's, per key drawn.
 _WEIGHT = {"survival": 1, "stacks": 15, "reordering": 200, "training": 5000}
-
+_STREAM_WEIGHT = 150  # drawing a failure pattern event by event
 
 _BY_SIGHT = (
     200  # points up to which every finished one is looked at for the widest interval; beyond, one a second
@@ -26,7 +27,10 @@ _BY_SIGHT = (
 
 def rough_cost(measure, point):
     """Rough cost of a trial (training: a run) of a point, in keys drawn by survival."""
-    return _WEIGHT[measure] * point.layout.groups * (1.0 + 0.02 * point.layout.redundancy)
+    weight = _WEIGHT[measure]
+    if measure != "training" and has_stream(point.parameters):
+        weight += _STREAM_WEIGHT
+    return weight * point.layout.groups * (1.0 + 0.02 * point.layout.redundancy)
 
 
 def is_open_ended(study, rules):

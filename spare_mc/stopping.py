@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from .errors import UserError, nearest
-from .estimates import UNITS
+from .estimates import OF_TRIALS, UNITS
 from .training_estimates import UNITS as TRAINING_UNITS
 
 # Reasons, as they are stored.
@@ -127,7 +127,7 @@ def _rule(study, measure, targets):
 
 def measure_of(name, measures):
     """The measure, among those of a study, that gives an estimate. Raises UserError when none does."""
-    if name in ("endurable_failures", "wipeout_index", "time_to_interruption_s") or _SURVIVAL.match(name):
+    if name in OF_TRIALS or _SURVIVAL.match(name):
         able = [m for m in _PATTERNS if m in measures]
         if not able:
             raise UserError(f"sampling.target: {name}: needs one of study.measure = {', '.join(_PATTERNS)}")

@@ -42,6 +42,8 @@ _SUM_UNITS = {
     "patch": "stacks",
     "fixed": "failures",
     "deeper": "failures",
+    "events": "events",
+    "time": "us",
 }
 _PARAMETER_UNITS = {
     "max_wall": "s",

@@ -43,11 +43,12 @@ def run_pieces(backend, pieces):
     -------
     list of ``(Tally, seconds)``, one a piece, in order; seconds are those spent in the block itself.
     """
-    measures = {piece.measure for piece in pieces}
+    wanted = {piece.measure for piece in pieces}
     with _loading:
-        chosen = backends.choose(backend, measures)
-        for measure in measures:
-            chosen.load(measure)
+        chosen = backends.choose(backend, wanted)
+        for measure in wanted:
+            mine = (piece.point.parameters for piece in pieces if piece.measure == measure)
+            chosen.load(measure, any(backends.on_stream(measure, parameters) for parameters in mine))
     found = []
     for piece in pieces:
         plan = _plans.get(chosen, piece.measure, piece.point)

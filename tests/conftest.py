@@ -23,6 +23,7 @@ GROUPS = {
         "test_training_closed_forms",
         "test_training_published",
     ),
+    "streams": ("test_stream_patterns", "test_streams", "test_stream_study"),
     "patterns": ("test_survival_kernel", "test_stacks_kernel", "test_philox", "test_backends_matrix"),
 }
 _PLACES = {name: (at, group) for at, (group, names) in enumerate(GROUPS.items()) for name in names}
