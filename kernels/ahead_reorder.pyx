@@ -17,6 +17,7 @@ include "ahead_keys.pxi"
 include "ahead_arrays.pxi"
 include "ahead_controller.pxi"
 include "ahead_draws.pxi"
+include "ahead_laws.pxi"
 include "ahead_streams.pxi"
 include "ahead_streams_patterns.pxi"
 

@@ -260,6 +260,7 @@ def _one_by_one(plan, uint32_t k0, uint32_t k1, uint64_t first, given, int32_t[:
 # ---- lives under a failure stream --------------------------------------------------------------------------------
 
 include "ahead_draws.pxi"
+include "ahead_laws.pxi"
 include "ahead_streams.pxi"
 include "ahead_streams_patterns.pxi"
 

@@ -19,7 +19,9 @@ def path(tmp_path_factory):
     """A file with every measure, points of different redundancy, and every kind of parameter."""
     found = tmp_path_factory.mktemp("schema") / "full.h5"
     points = [
-        point(6, 2, failures__system_mtbf=300.0, failures__shape=0.78, some__flag=True),
+        point(
+            6, 2, failures__system_mtbf=300.0, failures__law="weibull", failures__shape=0.78, some__flag=True
+        ),
         point(6, 3, failures__system_mtbf=600.0, layout__offsets=[0, 1, 3]),
         point(9, 2, failures__system_mtbf=600.0, failures__law="exponential"),
     ]
