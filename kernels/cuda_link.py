@@ -11,7 +11,11 @@ import types
 
 import numba
 from numba import cuda
-from numba.core import config
+
+try:
+    from numba.cuda.core import config
+except ImportError:  # numba's own numba.cuda, older than the package numba-cuda: its simulator does as well
+    from numba.core import config
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 _HOME = __name__.rpartition(".")[0]  # the package of the kernels
