@@ -2,9 +2,9 @@
 
     python bench/gpu.py [--quick] [--json FILE]
 
-Under four minutes on a data-centre GPU, most of it to compile. Every kind of kernel is a process of its own, so that they
-compile side by side; they compute in turns. Patterns must be the CPU's to the bit; of training runs it is told how many
-are, and how far the others are off. Exit status 1 if a pattern differs, 2 where there is no GPU.
+Under four minutes on a data-centre GPU, most of it to compile. Every kind of kernel is a process of its own, so that
+they compile side by side; they compute in turns. Patterns must be the CPU's to the bit; of training runs it is told
+how many are, and how far the others are off. Exit status 1 if a pattern differs, 2 where there is no GPU.
 """
 
 import argparse
@@ -82,12 +82,8 @@ def pattern_rows(measure, compared, quick, only=None):
                 cuda.block(measure, plan, point, SEED, FIRST, count),
                 cpu.block(measure, other, point, SEED, FIRST, count),
             )
-            rows.append(
-                {"measure": measure, "layout": point.layout.kind, "N": point.layout.groups}
-                | {"r": point.layout.redundancy, "compared": count, "differ": differ}
-                | speeds(lambda n, p=point, plan=plan: cuda.block(measure, plan, p, SEED, 0, n), 0.5, quick, time.perf_counter)
-                | {"cpu": speeds(lambda n, p=point, plan=other: cpu.block(measure, plan, p, SEED, 0, n), 0.3, quick, time.thread_time)["rate"]}
-            )  # fmt: skip
+            row = {"measure": measure, "layout": point.layout.kind, "compared": count, "differ": differ}
+            rows.append(row | timed(measure, point, plan, other, 0.5, quick))
     return rows
 
 
@@ -112,13 +108,14 @@ def training_rows(scheme, quick):
             wall = cpu.kernel("training").COLUMNS.index("wall")
             off = np.abs(found[:, wall] - wanted[:, wall]) / wanted[:, wall]
             mean = found[:, wall].mean() / wanted[:, wall].mean() - 1.0
-            rows.append(
-                {"measure": "training", "layout": scheme, "N": point.layout.groups, "r": point.layout.redundancy}
-                | {"compared": count, "differ": int((found != wanted).any(axis=1).sum())}
-                | speeds(lambda n, p=point, plan=plan: cuda.block("training", plan, p, SEED, 0, n), 2.0, quick, time.perf_counter)
-                | {"cpu": speeds(lambda n, p=point, plan=other: cpu.block("training", plan, p, SEED, 0, n), 0.5, quick, time.thread_time)["rate"]}
-                | {"median off": float(np.median(off)), "largest off": float(off.max()), "mean off": float(mean)}
-            )  # fmt: skip
+            row = {"measure": "training", "layout": scheme, "compared": count}
+            row["differ"] = int((found != wanted).any(axis=1).sum())
+            row |= {
+                "median off": float(np.median(off)),
+                "largest off": float(off.max()),
+                "mean off": float(mean),
+            }
+            rows.append(row | timed("training", point, plan, other, 2.0, quick))
     return rows
 
 
@@ -128,15 +125,28 @@ def same_block(found, wanted):
     )
 
 
-def speeds(run, seconds, quick, clock):
-    """``rate`` of ``run(count)``, in counts a second of the clock, for a count that takes about so many seconds."""
+def timed(measure, point, plan, other, seconds, quick):
+    """Trials a second: ``rate`` of the GPU, ``cpu`` of one core, at counts that take about so many seconds."""
+    cuda, cpu = backends.BACKENDS["cuda"], cpu_backend()
+    return {
+        "N": point.layout.groups,
+        "r": point.layout.redundancy,
+        "rate": rate(
+            lambda n: cuda.block(measure, plan, point, SEED, 0, n), seconds, quick, time.perf_counter
+        ),
+        "cpu": rate(lambda n: cpu.block(measure, other, point, SEED, 0, n), 0.3, quick, time.thread_time),
+    }
+
+
+def rate(run, seconds, quick, clock):
+    """Counts a second of the clock of ``run(count)``, for a count that takes about so many seconds."""
     count = 1
     while True:
         begin = clock()
         run(count)
         spent = clock() - begin
         if spent >= seconds or quick:
-            return {"rate": count / max(spent, 1e-9)}
+            return count / max(spent, 1e-9)
         count = max(
             2 * count, int(count * 1.2 * seconds / max(spent, 1e-6)) if spent > seconds / 50 else 8 * count
         )

@@ -152,7 +152,7 @@ def run(plan, seed, first, rows):
 def _launch(slot, plan, seed, first, shape):
     host, held = plan.host, plan.held.on(slot)
     s = host.settings
-    reg, real, group = make_state(s, host.scale, slowest_table(), 0)
+    reg, real, group = make_state(s, host.scale, slowest_table(), host.table, 0)
     reg[KEY_0], reg[KEY_1] = split64(seed)
     memory = {"reg": reg, "real": real, "group": group}
     if s.scheme == REPLICATION:
