@@ -25,23 +25,32 @@ def ahead(stem):
     return next(reversed(levels(stem).values()), None)
 
 
+SLOW = 0.1  # seconds from which a contender gets few turns, so that the others get many
+
+
 def turns(contenders, seconds, clock=time.thread_time, least=3):
     """Times of each contender (dict name -> function of no argument), a list each, in seconds of ``clock``.
 
-    They take turns until ``seconds`` of wall time have passed (at least ``least`` rounds), so that a busy machine slows
-    them alike. The default clock counts this thread's CPU time only, and so leaves out the turns of other programs;
-    give ``time.perf_counter`` for work spread over threads.
+    They take turns ``least`` times, then those that are not slow until ``seconds`` of wall time have passed, so that a
+    busy machine slows them alike. The default clock counts this thread's CPU time only, and so leaves out the turns of
+    other programs; give ``time.perf_counter`` for work spread over threads.
     """
     for run in contenders.values():
         run()  # compiled, memory touched
     taken = {name: [] for name in contenders}
-    end, rounds = time.perf_counter() + seconds, 0
-    while rounds < least or time.perf_counter() < end:
-        rounds += 1
-        for name, run in contenders.items():
+
+    def turn(names):
+        for name in names:
             begin = clock()
-            run()
+            contenders[name]()
             taken[name].append(clock() - begin)
+
+    for _ in range(least):
+        turn(contenders)
+    quick = [name for name, times in taken.items() if min(times) < SLOW]
+    end = time.perf_counter() + seconds
+    while quick and time.perf_counter() < end:
+        turn(quick)
     return taken
 
 

@@ -48,6 +48,7 @@ def measured(part, setting, unit, contenders, seconds, work=None, clock="cpu", n
 
     work : name -> units of work in a call, 1 where not given
     notes : name -> note
+    least : turns of every contender, slow ones included
     """
     work, notes = work or {}, notes or {}
     timer = time.thread_time if clock == "cpu" else time.perf_counter
@@ -58,7 +59,7 @@ def measured(part, setting, unit, contenders, seconds, work=None, clock="cpu", n
     baseline = next(iter(contenders))
     rows = []
     for name, times in taken.items():
-        ratios = [each / base for each, base in zip(times, taken[baseline], strict=True)]
+        ratios = [each / base for each, base in zip(times, taken[baseline], strict=False)]  # round by round
         low, _, high = (
             statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else (None,) * 3
         )

@@ -44,7 +44,8 @@ class Sizes:
 
     groups: int = 600  # N
     trials: int = 4096  # of survival in a call
-    seconds: float = 12.0  # of turns for the contenders of one setting
+    seconds: float = 6.0  # of turns for the contenders of one setting
+    least: int = 3  # turns of slow contenders
     rounds: int = 7  # where pieces keep their best
     copied: int = 2**26  # bytes through memory
     every: int = 10  # failures between the matchings of networkx
@@ -61,13 +62,13 @@ class Sizes:
 
 
 QUICK = Sizes(
-    trials=1024, seconds=1.0, rounds=3, every=60, slow=False, networkx=0, steps=20, failures=100, largest=5000,
+    trials=1024, seconds=1.5, least=1, rounds=3, every=60, slow=False, networkx=0, steps=20, failures=100, largest=5000,
     device_trials=400_000, points=200, starts=3, cold_starts=1, commands=("survival, cython", "training run, cython"),
 )  # fmt: skip
 # Every path once, for the tests
 TINY = Sizes(
-    groups=100, trials=64, seconds=0.01, rounds=1, copied=2**16, every=15, slow=True, networkx=1, steps=5, failures=10,
-    device_trials=1000, largest=200, points=10, starts=1, cold_starts=1, commands=("survival, cython",),
+    groups=100, trials=64, seconds=0.01, least=2, rounds=1, copied=2**16, every=15, slow=True, networkx=1, steps=5,
+    failures=10, device_trials=1000, largest=200, points=10, starts=1, cold_starts=1, commands=("survival, cython",),
 )  # fmt: skip
 
 

@@ -48,7 +48,9 @@ def survival_rows(sizes):
         contenders["plain Python"] = rivals_survival.plain_python(layout, 2)
         work["plain Python"] = 2
         setting = f"{layout.kind} N={groups} r=9"
-        rows += measured("survival", setting, "a trial", contenders, sizes.seconds, work, notes=notes)
+        rows += measured(
+            "survival", setting, "a trial", contenders, sizes.seconds, work, notes=notes, least=sizes.least
+        )
     return rows
 
 
@@ -73,7 +75,7 @@ def stacks_rows(sizes):
                     reference_stacks.capacity, hosts, groups, layout.redundancy, rivals_stacks.SEED, 0
                 )
         setting = f"{layout.kind} N={groups} r=9"
-        rows += measured("stacks", setting, "a trial", contenders, sizes.seconds, work, least=2)
+        rows += measured("stacks", setting, "a trial", contenders, sizes.seconds, work, least=sizes.least)
     return rows
 
 
@@ -92,7 +94,7 @@ def controller_rows(sizes):
     work["bound: full keys alone"] = lives
     contenders["plain Python, oracle"] = rivals_reorder.python_life(layout)
     setting = f"golomb N={groups} r=9"
-    rows = measured("controller", setting, "a life", contenders, sizes.seconds, work, least=2)
+    rows = measured("controller", setting, "a life", contenders, sizes.seconds, work, least=sizes.least)
     failures = groups // 3
     found = rivals_reorder.one_reorder(
         layout, failures, sizes.rounds, count=20, span=groups // 30, networkx=sizes.networkx

@@ -18,7 +18,7 @@ COMMANDS = {
     "training run, cython": (*SMALL, "--measure", "training", "--runs", "1", "--backend", "cython"),
     "survival, numba": (*SMALL, "--backend", "numba"),
 }
-SETTING = "spare-mc run, N=600 r=9, to its end"
+SETTING = "spare-mc run, N=600 r=9"
 BOUND = "bound: import numpy, h5py"
 MAIN = "import sys; from spare_mc.cli import main; main(sys.argv[1:])"
 # What a command reads: files of its modules, what is mapped.

@@ -32,7 +32,9 @@ def training_rows(sizes):
         contenders["SimPy"] = partial(rivals_training.simpy_steps, plan, fewer)
         work["SimPy"], notes["SimPy"] = fewer / STEPS, "a process a group, no failures"
     setting = f"replication N={groups} r=3, {STEPS:,} steps"
-    rows = measured("training", setting, "a run", contenders, sizes.seconds, work, notes=notes, least=2)
+    rows = measured(
+        "training", setting, "a run", contenders, sizes.seconds, work, notes=notes, least=sizes.least
+    )
     base = rows[0]
     if not simpy_there:
         rows.append(missing("training", setting, "SimPy", base.contender, "not installed: pip install simpy"))
@@ -72,4 +74,6 @@ def _spare(sizes, kernels, simpy_there):
             groups, groups // 10, job, mtbf, 60.0, 60.0, 3600.0
         )
         notes["AIReSim's loop"] = "its own model: one job, no layout, no steps; by failures handled"
-    return measured("training", setting, "a failure", contenders, sizes.seconds, work, notes=notes, least=2)
+    return measured(
+        "training", setting, "a failure", contenders, sizes.seconds, work, notes=notes, least=sizes.least
+    )
