@@ -327,3 +327,21 @@ def test_check_finds_runs_that_do_not_add_up(tmp_path, capsys):
     results[0].tallies["training"].rows[2, 0] += 1
     (verdict,) = check_all(results)
     assert not verdict.passed and "row 2" in verdict.message
+
+
+@pytest.mark.parametrize(("many", "faint"), [(3, 0), (9, 2)])
+def test_a_search_over_checkpoints_is_drawn_by_its_best(tmp_path, many, faint):
+    from spare_mc import plots
+
+    swept = {
+        **SMALL,
+        "layout": {"redundancy": [2, 3]},
+        "training": {"steps": 30, "restart_time": 600, "checkpoint_steps": list(range(3, 3 + many))},
+        "sampling": {"runs": 2},
+    }
+    results = api.run(swept, tmp_path / "swept.h5")
+    assert len(results) == 2 * many
+    path = plots.plot(results, tmp_path / "swept.svg", "training")
+    text = path.read_text()
+    assert text.count('id="others"') == faint  # a panel each
+    assert ("best checkpoint of each r" in text) == bool(faint)
