@@ -8,6 +8,8 @@ how many are, and how far the others are off. Exit status 1 if a pattern differs
 """
 
 import argparse
+import contextlib
+import fcntl
 import json
 import os
 import subprocess
@@ -15,7 +17,6 @@ import sys
 import tempfile
 import time
 
-import filelock
 import numpy as np
 from common import SEED, save, table
 
@@ -157,9 +158,12 @@ def cpu_backend():
     return backends.BACKENDS["numba" if backends.BACKENDS["cython"].missing() else "cython"]
 
 
+@contextlib.contextmanager
 def turn():
     """The GPU, and a quiet core, for this process alone."""
-    return filelock.FileLock(os.environ["SPARE_MC_BENCH_LOCK"])
+    with open(os.environ["SPARE_MC_BENCH_LOCK"], "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed
+        yield
 
 
 SECTIONS = {

@@ -27,7 +27,7 @@ def device_rows(sizes):
         for measure in BACKENDS[name].measures:
             setting, reason = f"{measure}, golomb N={sizes.groups} r=9", BACKENDS[name].missing((measure,))
             if reason is not None or measure not in shares:
-                rows.append(missing("devices", setting, name, host, reason or "see the training kernels"))
+                rows.append(missing("devices", setting, name, host, reason or "measured by bench/gpu.py"))
                 continue
             trials = max(64, sizes.device_trials // shares[measure])
             call = functools.partial(getattr(api, measure), layout, trials=trials, threads=1)
