@@ -2,6 +2,7 @@
 
 import io
 import os
+import textwrap
 from itertools import cycle
 from math import floor, log10
 from pathlib import Path
@@ -34,6 +35,8 @@ STYLE = {
     "svg.hashsalt": "spare-mc",
 }
 
+_TITLE = 58  # characters of a line of a title
+
 # What tells points apart, in the order in which it is said; the keys left out follow from these.
 _SAID = (
     ("layout.kind", "{}"),
@@ -43,6 +46,7 @@ _SAID = (
     ("failures.law", "{}"),
     ("failures.shape", "shape {}"),
     ("failures.system_mtbf", "MTBF {} s"),
+    ("domains.placement", "{} placement"),
 )
 
 
@@ -178,7 +182,8 @@ def title(what, common, trials):
         text = f"{least:,} to {most:,} trials"
     else:
         text = f"{most:,} trial{'s' if most > 1 else ''}{' each' if len(trials) > 1 else ''}"
-    return f"{what}\n" + ", ".join(x for x in (common, text) if x)
+    told = ", ".join(x for x in (common, text) if x)
+    return "\n".join([what, *textwrap.wrap(told, _TITLE)])  # no wider than the axes beside a legend
 
 
 def thinned(stop, most=4000):

@@ -14,7 +14,14 @@ from .errors import UserError
 from .estimates import DESCRIPTIONS, NAMES, UNITS
 from .store_schema import STATISTICS, parameter_unit
 
-DERIVED = ("cluster.gpus_per_group", "layout.offsets", "layout.digest")  # follow from other parameters
+DERIVED = (  # follow from other parameters
+    "cluster.gpus_per_group",
+    "layout.offsets",
+    "layout.digest",
+    "domains.stride",
+    "domains.placement_seed",
+    "domains.placement_digest",
+)
 _STATISTICS = {
     "mean": "",
     **{name: f"_{name}" for name in STATISTICS[1:]},
