@@ -71,7 +71,8 @@ def _domain(p, level):
     """``(domains of a level, or 0 where that is not known, a line on them)``."""
     mtbf, law = p[f"domains.{level}_mtbf"], p.get(f"domains.{level}_law", "exponential")
     shape = f" (shape {p[f'domains.{level}_shape']:g})" if f"domains.{level}_shape" in p else ""
-    text = f"{level} events: {law}{shape}, each {level} once in {duration(mtbf)}"
+    what = "power domain" if level == "power" else level
+    text = f"{level} events: {law}{shape}, each {what} once in {duration(mtbf)}"
     size = p.get(f"domains.{level}_size")
     if size is None:  # the table says how many there are, and a file holds it by its hash
         return 0, text
