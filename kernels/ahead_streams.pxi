@@ -1,5 +1,8 @@
 # Failure streams: stream_laws.py, stream_logs.py and streams.py step for step, over the arrays of stream_plan.py.
 
+cdef extern from *:
+    void fetch_ahead "__builtin_prefetch"(const void* address) nogil
+
 cdef enum:  # numbers
     N_GROUPS, N_POOLS, N_SOURCES, N_REPLAYS
 cdef enum:  # columns of sources, reals
@@ -294,12 +297,20 @@ cdef inline void replace_first(stream* s, int64_t time, int64_t whose) noexcept 
 cdef int64_t first_failure(stream* s, int64_t source) noexcept nogil:
     """When the source's next unit fails for the first time [us], NO_FAILURE when all have."""
     cdef int64_t failed = s.failed[source], count = s.sources[source * SOURCE_COLUMNS + SOURCE_COUNT]
+    cdef int64_t pool = s.sources[source * SOURCE_COLUMNS + SOURCE_POOL], first = s.pools[pool], entity
     cdef words w
     if failed == count:
         return NO_FAILURE
     w = stream_words(s, source, EVENT_PURPOSE | failed)
     s.hazard[2 * source] += -log(uniform(w.a, w.b)) / <double>(count - failed)
     s.hazard[2 * source + 1] = uniform(w.c, w.d)
+    # What the next deal of the pool will most likely read: a large pool lies outside the caches. (In a function of its
+    # own GCC would leave the fetches out, as without effect.)
+    entity = first + s.dealt[pool]
+    entity += <int64_t>(s.hazard[2 * source + 1] * <double>(s.pools[pool + 1] - entity))
+    fetch_ahead(s.deck + entity * CARD_COLUMNS)
+    fetch_ahead(s.starts + entity)
+    fetch_ahead(s.members + s.starts[first] + entity - first)  # where every entity hits one group
     return max(s.reached[source], interval(s, source, s.hazard[2 * source]))
 
 

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from .fetch import fetch_ahead
 from .philox import PURPOSE_EVENT, PURPOSE_UNIT, split64, uniform
 from .stream_laws import interval
 from .stream_logs import deal, end_log, gather, play, start_log, words
@@ -150,7 +151,16 @@ def _first_failure(plan, memory, source):
         return np.int64(NEVER)
     a, b, c, d = words(memory.reg, source, _EVENT | failed)
     memory.hazard[source, 0] += -math.log(uniform(a, b)) / np.float64(count - failed)
-    memory.hazard[source, 1] = uniform(c, d)
+    u = uniform(c, d)
+    memory.hazard[source, 1] = u
+    # what the next deal of the pool will most likely read: a large pool lies outside the caches
+    pool = plan.sources[source, POOL]
+    base = plan.pools[pool]
+    place = base + memory.dealt[pool]
+    place += np.int64(u * np.float64(plan.pools[pool + 1] - place))
+    fetch_ahead(memory.deck, place)
+    fetch_ahead(plan.starts, place)
+    fetch_ahead(plan.members, plan.starts[base] + place - base)  # where every entity hits one group
     # a rounding in the C library's pow cannot bring a later unit forward
     return max(memory.reached[source], interval(plan, source, memory.hazard[source, 0]))
 
