@@ -149,7 +149,7 @@ class ReplaySection(Section):
     block: optional(
         Seconds,
         "play blocks of this length from random places of the log, seconds; without it each trial starts at a random "
-        "moment and plays on, from the end to the beginning",
+        "moment and plays on; after the end comes the beginning",
         gt=0,
         flags=["--replay-block"],
     ) = None
