@@ -144,7 +144,7 @@ def test_threads_share_a_plan():
 
 def test_backends_tally_the_same():
     ahead("ahead_reorder")
-    point = SimpleNamespace(layout=Layout.random(60, 4, seed=1))
+    point = SimpleNamespace(layout=Layout.random(60, 4, seed=1), stream=None)
     told = []
     for name in ("cython", "numba"):
         backend = backends.BACKENDS[name]
