@@ -234,3 +234,33 @@ def test_a_log_that_reaches_too_few_groups_ends():
         assert (rows[:, 0] == most).all() and (rows[:, 2] == -1).all()
         for row, trial in zip(rows.tolist(), range(FIRST, FIRST + 3), strict=False):
             assert row == reference_stream_lives.survival_row(plan, rows_of(layout), SEED, trial)
+
+
+@pytest.mark.skipif(INTERPRETED, reason="takes minutes uncompiled")
+@pytest.mark.parametrize(
+    "layout",
+    [Layout.golomb(600, 9), Layout.contiguous(601, 9), Layout.partition(602, 9), Layout.random(600, 6)],
+    ids=lambda layout: f"{layout.kind}-{layout.groups}",
+)
+def test_backends_agree_at_full_size(layout):
+    """GPUs, racks and a log beside one another; K, events and times are the same whatever the measure."""
+    n = layout.groups
+    gpus = Pool(np.arange(100 * n + 1), np.arange(100 * n) // 100)
+    racks = Pool(np.append(np.arange(0, n, 8), n), np.arange(n))
+    rng = np.random.default_rng(2)
+    log = Replay(np.sort(rng.integers(0, 10**11, 300)), rng.integers(0, 75, 300), 10**11, 10**10, 1, 0)
+    sources = [
+        Source(LAWS["weibull"]._replace(scale=1e13), 100 * n, 0),
+        Source(LAWS["lognormal"]._replace(scale=4e12), 70, 1),
+    ]
+    plan = sp.plan(n, [gpus, racks], sources, [log])
+    lives = {}
+    for name, measure in combinations():
+        rows, *counts = computed(name, measure, plan, layout, count=67)
+        other = lives.setdefault(measure, (rows, counts))
+        assert np.array_equal(rows, other[0])
+        assert all(np.array_equal(mine, theirs) for mine, theirs in zip(counts, other[1], strict=True))
+    survival, stacks, reordering = (lives[m][0] for m in ("survival", "stacks", "reordering"))
+    assert np.array_equal(stacks[:, :3], survival) and np.array_equal(reordering[:, [0, 12, 13]], survival)
+    assert np.array_equal(reordering[:, 10], stacks[:, 3])  # the controller's depth is the least there is
+    assert (survival[:, 0] > survival[:, 1]).mean() > 0.8  # events take several groups at once
