@@ -2,11 +2,14 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from spare_mc import gpu
 
 BENCH = Path(__file__).parent.parent / "bench"
 ROW = {
@@ -112,3 +115,29 @@ def test_the_rewritten_loop_handles_as_many_failures_as_its_rate_says(bench):
     # 400 expected; Poisson: beyond five deviations in 6e-7 of the seeds
     handled = rivals_training.airesim_loop(50, 5, 400 * 300.0, 300.0, 60.0, 60.0, 3600.0)
     assert abs(handled - 400) < 5 * 20
+
+
+def run_gpu(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, str(BENCH / "gpu.py"), *arguments],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.skipif(gpu.missing() is None, reason="there is a GPU")
+def test_the_gpu_script_without_a_gpu():
+    done = run_gpu()
+    assert done.returncode == 2 and not done.stdout
+    assert done.stderr == f"bench/gpu.py: {gpu.missing()}\n"
+
+
+@pytest.mark.slow
+def test_the_gpu_script_in_the_simulator(tmp_path):
+    done = run_gpu("--quick", "--json", str(tmp_path / "x.json"), NUMBA_ENABLE_CUDASIM="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads((tmp_path / "x.json").read_text())
+    assert not told["failed"] and not any(row["differ"] for row in told["rows"])
+    assert {row["measure"] for row in told["rows"]} == {"survival", "stacks", "reordering", "training"}
+    assert all(row["rate"] > 0 and row["cpu"] > 0 for row in told["rows"])

@@ -112,9 +112,9 @@ def close(found, wanted):
     """Rows of training runs: equal in the simulator; on a GPU, durations differ by a microsecond now and then."""
     if gpu.simulated():
         return np.array_equal(found, wanted)
-    same = (found == wanted).all(axis=1)
-    wall = COLUMNS.index("wall")
-    return same.mean() > 0.5 and np.allclose(found[:, wall].mean(), wanted[:, wall].mean(), rtol=1e-3)
+    first = COLUMNS.index("failures")  # the first that is no time
+    times = np.abs(found[:, :first] - wanted[:, :first])
+    return times.max() <= 100 and np.array_equal(found[:, first:], wanted[:, first:])
 
 
 @pytest.mark.parametrize("case", range(10))
