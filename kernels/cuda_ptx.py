@@ -81,7 +81,7 @@ def main(arguments):
             spent = time.perf_counter() - started
             told = ", ".join(f"{key} {value}" for key, value in assembled(text, capability).items())
             print(
-                f"{title:<28} cc {arguments[0]}: {len(text):>9} bytes of PTX in {spent:5.1f} s; {told}",
+                f"{title:<34} cc {arguments[0]}: {len(text):>9} bytes of PTX in {spent:5.1f} s; {told}",
                 flush=True,
             )
 

@@ -17,18 +17,18 @@ from numba import cuda, types
 from . import controller_state, training_plan
 from .controller_state import SLOT, WHEN
 from .cuda_device import Held, Kernel, take
-from .cuda_link import SIMULATED, Linker
+from .cuda_link import SIMULATED, Linker, device
 from .jitter import slowest_table
+from .ledger import note
 from .philox import split64
+from .returns import come_back
 from .training_replication import run_replication
 from .training_settings import COLUMNS, EVENTS, PARTS, REPLICATION, Settings, columns
-from .training_spare import run_spare
+from .training_spare import _rejoin, run_spare
 from .training_state import KEY_0, KEY_1, make_state
 
 __all__ = ["COLUMNS", "EVENTS", "PARTS", "Plan", "Settings", "columns", "examples", "plan", "prepare", "run"]
 
-_link = Linker(apart=True)
-_run_replication, _run_spare = _link(run_replication), _link(run_spare)
 _Layout, _State = controller_state.Plan, controller_state.State
 _THREADS = 2 if SIMULATED else 64  # of a block
 _MANY = 2**17  # runs a launch: their rows lie on the GPU
@@ -56,8 +56,34 @@ def prepare(host):
     return Plan(host, Held(**arrays))
 
 
-def _replication():
-    """The kernel of the replication scheme."""
+@device
+def _silent(reg, kind, time, a, b):
+    """``note`` where no events are kept."""
+
+
+@device
+def _nobody(reg, real, group, unhandled):
+    """``come_back`` where nobody does."""
+    return np.int64(0)
+
+
+@device
+def _nobody_rejoins(reg, real, group, plan, stacks, seen):
+    """``_rejoin`` where nobody does."""
+    return np.int64(0)
+
+
+def _linked(function, elastic):
+    """A run's function, without what its settings leave out: that is most of the time to compile."""
+    swapped = [(note, _silent)]
+    if not elastic:
+        swapped += [(come_back, _nobody), (_rejoin, _nobody_rejoins)]
+    return Linker(swapped, apart=True)(function)
+
+
+def _replication(elastic):
+    """The kernel of the replication scheme; ``elastic``: groups can come back before a restart."""
+    run_one = _linked(run_replication, elastic)
 
     def kernel(reg0, real0, reg, real, group, living, intervals, width, first, rows):
         t = cuda.grid(1)
@@ -71,7 +97,7 @@ def _replication():
                     group[i, g, t] = 0
             i = np.int64(t)
             while i < rows.shape[0]:
-                _run_replication(
+                run_one(
                     reg[:, t],
                     real[:, t],
                     group[:, :, t],
@@ -88,8 +114,9 @@ def _replication():
     return Kernel(kernel, (t.int64[::1], t.float64[::1], *memory, *_runs()))
 
 
-def _spare():
+def _spare(elastic):
     """The kernel of SPARe, and of checkpoints alone."""
+    run_one = _linked(run_spare, elastic)
 
     def kernel(
         reg0, real0, hosts, stacks, widths, places, reg, real, group, counts,
@@ -116,7 +143,7 @@ def _spare():
             )  # fmt: skip
             i = np.int64(t)
             while i < rows.shape[0]:
-                _run_spare(
+                run_one(
                     reg[:, t], real[:, t], group[:, :, t], layout, life, counts[:, t], intervals, width, first + i,
                     rows[i : i + 1],
                 )  # fmt: skip
@@ -156,10 +183,10 @@ def _launch(slot, plan, seed, first, shape):
     reg[KEY_0], reg[KEY_1] = split64(seed)
     memory = {"reg": reg, "real": real, "group": group}
     if s.scheme == REPLICATION:
-        kernel = _replication()
+        kernel = _replication(s.elastic)
         memory["living"] = np.zeros(-(-s.groups // s.redundancy), np.int64)
     else:
-        kernel = _spare()
+        kernel = _spare(s.elastic)
         memory["counts"] = np.zeros(s.redundancy + 1, np.int64)
         life = controller_state.blank_state(host.stacks)._asdict()
         memory |= {f"life {name}": array for name, array in life.items()}
@@ -184,4 +211,9 @@ def _launch(slot, plan, seed, first, shape):
 
 def examples():
     """name -> Kernel of every kind, for those who compile without running."""
-    return {"training, replication": _replication(), "training, SPARe": _spare()}
+    return {
+        "training, replication": _replication(False),
+        "training, SPARe": _spare(False),
+        "training, replication with returns": _replication(True),
+        "training, SPARe with returns": _spare(True),
+    }

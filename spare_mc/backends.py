@@ -326,20 +326,15 @@ class Cuda(_Kernels):
     measures = tuple(modules)
     quick = ("survival", "stacks")
     same_runs = False  # CUDA's logarithms differ in their last bits (docs/gpu.md)
-    cost = 1e-3
+    cost = 2.5e-4  # fills a GPU with training runs
     MOST_GROUPS, MOST_REDUNDANCY = 65_534, 128  # what 16 and 7 bits tell apart
 
     def missing(self, wanted=None):
         return gpu.missing()
 
     def refusal(self, measure, point):
-        from .failure_streams import has_stream, trains_on_stream
-
-        if (trains_on_stream if measure == "training" else has_stream)(point.parameters):
-            return (
-                "cannot do failures of unequal or shared clocks ([failures] lemons, rates, clock_level; [domains]; "
-                "[replay])"
-            )
+        if reason := super().refusal(measure, point):
+            return reason
         if measure != "survival" and point.layout.groups > self.MOST_GROUPS:
             return (
                 f"cannot do {measure} of {point.layout.groups} groups, only of {self.MOST_GROUPS:,} or fewer"

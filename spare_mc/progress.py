@@ -127,7 +127,7 @@ def reporter(quiet=False, compiles=True):
 def _explain(callback):
     if callback.last is None:
         print(
-            "spare-mc: the first block is under way; kernels are compiled at first use, once on a machine",
+            "spare-mc: the first block is under way; kernels are compiled at first use",
             file=sys.stderr,
             flush=True,
         )

@@ -84,7 +84,7 @@ def test_auto_takes_another_backend_for_what_a_gpu_cannot_do(here):
         backends.choose("cuda", large.measures, large)
     shared = asked(failures={"system_mtbf": 300, "lemon_share": 0.01, "lemon_rate": 10})
     assert backends.choose("auto", shared.measures, shared).name != "cuda"
-    with pytest.raises(UserError, match=r"^backend = 'cuda': cannot do failures of unequal or shared clocks"):
+    with pytest.raises(UserError, match=r"^backend = 'cuda': cannot do survival under a failure stream"):
         backends.choose("cuda", shared.measures, shared)
 
 

@@ -131,7 +131,7 @@ def _run(study, output, backend, pool, workers, executor, shard, quiet, dry_run,
         if os.path.exists(path):
             store.check_study(path, asked)
         return report.print_plan(asked, path, chosen.name, who, workers, shard, as_json)
-    with reporter(quiet or as_json, chosen.name == "numba") as progress, _telling_where(path):
+    with reporter(quiet or as_json, chosen.name in ("numba", "cuda")) as progress, _telling_where(path):
         results = api.run(
             asked,
             path,
