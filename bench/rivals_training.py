@@ -35,7 +35,7 @@ def point(scheme, groups, redundancy, law="weibull", steps=10_000):
             "training": {"scheme": scheme, "steps": steps, "checkpoint_steps": SAVE_STEPS[scheme]},
         }
     )
-    return training_setup.kernel_plan(study.points[0].parameters, study.points[0].layout)
+    return training_setup.kernel_plan(study.points[0])
 
 
 def runs(plan, count, first=0, kernel=training):

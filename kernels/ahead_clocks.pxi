@@ -52,6 +52,34 @@ cdef inline void add(run_memory* s, int64_t g) noexcept nogil:
         s.head[bucket] = g
 
 
+cdef inline void next_event(run_memory* s) noexcept nogil:
+    """Move EDGE on to the event after it: the stream's next hit, or a draw of the system clock's."""
+    if s.reg[CLOCKS] == STREAM:
+        to_hit(s, s.reg[EVENT_INDEX] + 1)
+    else:
+        strike(s, s.reg[EDGE])
+
+
+cdef void to_hit(run_memory* s, int64_t index) noexcept nogil:
+    """The stream's hit of that number is next; beyond the last, all that is known is that it comes after HORIZON."""
+    s.reg[EVENT_INDEX] = index
+    s.reg[EDGE] = s.reg[s.reg[HITS] + index] if index < s.reg[HITS_COUNT] else s.reg[HORIZON] + 1
+
+
+cdef inline bint comes(run_memory* s, int64_t upto) noexcept nogil:
+    """Whether the next event comes by ``upto`` [us]; where the hits do not tell, the run ends and SHORT is set."""
+    return s.reg[EDGE] <= upto and known(s)
+
+
+cdef bint known(run_memory* s) noexcept nogil:
+    if s.reg[CLOCKS] == STREAM and s.reg[EVENT_INDEX] >= s.reg[HITS_COUNT]:
+        s.reg[SHORT] = 1
+        s.reg[SPENT] = 1
+        s.reg[EDGE] = NEVER
+        return False
+    return True
+
+
 cdef void strike(run_memory* s, int64_t now) noexcept nogil:
     """Draw the system clock's next event from ``now`` [us]."""
     cdef words w
@@ -65,14 +93,16 @@ cdef void strike(run_memory* s, int64_t now) noexcept nogil:
 
 
 cdef int64_t victim(run_memory* s, int64_t attempt) noexcept nogil:
-    """A uniformly random group for the system clock's present event; ``attempt`` from 1."""
-    cdef words w = philox(
-        <uint32_t>(<int64_t>0xFFFFFFFF - attempt), <uint32_t>(CLOCK_PURPOSE | s.reg[EVENT_INDEX]), s.reg)
+    """Whom the present event hits: the stream's group, or a uniformly random one; ``attempt`` from 1."""
+    cdef words w
+    if s.reg[CLOCKS] == STREAM:
+        return s.reg[s.reg[HITS] + s.reg[HITS_ROOM] + s.reg[EVENT_INDEX]]
+    w = philox(<uint32_t>(<int64_t>0xFFFFFFFF - attempt), <uint32_t>(CLOCK_PURPOSE | s.reg[EVENT_INDEX]), s.reg)
     return <int64_t>(uniform(w.c, w.d) * <double>s.reg[GROUPS])
 
 
 cdef inline void mark_hit(run_memory* s, int64_t g) noexcept nogil:
-    """The system clock's present event makes g due; events come in order, so SOON stays sorted."""
+    """The present event makes g due; events come in order, so SOON stays sorted."""
     s.status[g] = HIT
     s.due[g] = s.reg[EDGE]
     s.soon[s.reg[SOON_COUNT]] = g
@@ -96,7 +126,14 @@ cdef void extend_soon(run_memory* s, int64_t upto) noexcept nogil:
                 attempt += 1
                 g = victim(s, attempt)
             mark_hit(s, g)
-            strike(s, s.reg[EDGE])
+            next_event(s)
+        return
+    if s.reg[CLOCKS] == STREAM:
+        while comes(s, upto):
+            g = victim(s, 1)
+            if s.status[g] == ALIVE:  # a hit on a group that is out does nothing
+                mark_hit(s, g)
+            next_event(s)
         return
     while s.reg[EDGE] <= upto:
         bucket = (s.reg[EDGE] >> s.reg[SHIFT]) & (s.reg[BUCKETS] - 1)
@@ -114,23 +151,29 @@ cdef inline void found(run_memory* s, int64_t g, int64_t now) noexcept nogil:
     s.status[g] = FOUND
     s.out[s.reg[OUT_COUNT]] = g
     s.reg[OUT_COUNT] += 1
-    if s.reg[CLOCKS] != SYSTEM:
+    if s.reg[CLOCKS] < SYSTEM:  # a clock of its own
         s.due[g] = now + draw(s, g)
 
 
 cdef void rewind(run_memory* s) noexcept nogil:
-    """Take the system clock back to now: events looked ahead of it have not happened, whom they hit is open."""
-    cdef int64_t ahead = 0, i, g
+    """Take the system clock or the stream back to now: what was looked ahead of has not happened."""
+    cdef int64_t ahead = 0, i, g, index
     while ahead < s.reg[SOON_COUNT] and s.due[s.soon[s.reg[SOON_COUNT] - 1 - ahead]] > s.reg[NOW]:
         ahead += 1
     if ahead:
         s.reg[SOON_COUNT] -= ahead
-        s.reg[EVENT_INDEX] -= ahead
-        s.reg[EDGE] = s.due[s.soon[s.reg[SOON_COUNT]]]
+        if s.reg[CLOCKS] == SYSTEM:
+            s.reg[EVENT_INDEX] -= ahead
+            s.reg[EDGE] = s.due[s.soon[s.reg[SOON_COUNT]]]
         for i in range(s.reg[SOON_COUNT], s.reg[SOON_COUNT] + ahead):
             g = s.soon[i]
             s.status[g] = ALIVE
             s.due[g] = NEVER
+    if s.reg[CLOCKS] == STREAM:  # hits on groups that are out were passed over as well
+        index = s.reg[EVENT_INDEX]
+        while index > 0 and s.reg[s.reg[HITS] + index - 1] > s.reg[NOW]:
+            index -= 1
+        to_hit(s, index)
 
 
 cdef inline void drop(run_memory* s, int64_t begin, int64_t end) noexcept nogil:
@@ -173,8 +216,8 @@ cdef void start(run_memory* s) noexcept nogil:
         s.drawn[g] = 0
         s.status[g] = ALIVE
         s.due[g] = NEVER
-    if s.reg[CLOCKS] == SYSTEM:
+    if s.reg[CLOCKS] >= SYSTEM:
         s.reg[EVENT_INDEX] = -1
-        strike(s, s.reg[NOW])
+        next_event(s)
     else:
         all_fresh(s, s.reg[NOW])

@@ -181,22 +181,13 @@ cdef int64_t relax(life* s) noexcept nogil:
     depth = (s.groups + s.alive - 1) // s.alive
     if depth >= s.before:
         return 0
-    shallow(s, depth)
-    while True:
-        # From the cover anew, in ascending order: the tie rule's.
-        s.uncovered_count = 0
-        for t in range(s.groups):
-            if s.cover[t] == 0:
-                s.uncovered[s.uncovered_count] = t
-                s.uncovered_count += 1
-        if promote(s, depth):
-            break
-        undo(s, depth)
-        depth += 1
-        deepen(s, depth)
-    s.uncovered_count = 0
     made.moves = made.changed = 0
-    settle_groups(s, &made)
+    shallow(s, depth)
+    for t in range(s.groups):
+        if s.cover[t] == 0:
+            s.uncovered[s.uncovered_count] = t
+            s.uncovered_count += 1
+    cover_all(s, depth, &made)
     return made.moves
 
 
@@ -219,6 +210,16 @@ cdef decision repair(life* s) noexcept nogil:
     # No group takes more than S types, so S < N / alive cannot do; beyond that, a failed search tells.
     while depth * s.alive < s.groups:
         depth += 1
+    cover_all(s, depth, &made)
+    made.patch = s.touched_count
+    if s.depth > s.before:
+        grown(s, &made)
+    made.phase = PHASE_REORDER if made.moves > 0 else PHASE_DEEPER
+    return made
+
+
+cdef void cover_all(life* s, int64_t depth, decision* made) noexcept nogil:
+    """``controller._cover``: cover the uncovered types, at the least depth from ``depth`` on that can."""
     while True:
         if depth > s.depth:
             deepen(s, depth)
@@ -227,12 +228,7 @@ cdef decision repair(life* s) noexcept nogil:
         undo(s, depth)
         depth += 1
     s.uncovered_count = 0
-    settle_groups(s, &made)
-    made.patch = s.touched_count
-    if depth > s.before:
-        grown(s, &made)
-    made.phase = PHASE_REORDER if made.moves > 0 else PHASE_DEEPER
-    return made
+    settle_groups(s, made)
 
 
 cdef bint sort_uncovered(life* s) noexcept nogil:

@@ -4,8 +4,8 @@
 cdef int64_t restart(run_memory* s) noexcept nogil:
     """All groups alive again, their clocks as the rules say; returns when the restart begun now ends [us]."""
     cdef int64_t end
-    if s.reg[CLOCKS] == SYSTEM:
-        return restart_system(s)
+    if s.reg[CLOCKS] >= SYSTEM:
+        return restart_by_events(s)
     end = s.reg[NOW] + s.reg[RESTART_TIME]
     if s.reg[EXTENDED] or s.reg[CLOCKS] == RENEWAL:
         end = restart_renewal(s)
@@ -53,24 +53,24 @@ cdef int64_t window(run_memory* s, int64_t g) noexcept nogil:
     return begin + s.reg[RESTART_TIME]
 
 
-cdef int64_t restart_system(run_memory* s) noexcept nogil:
-    """Restart under the one system clock; if failures extend it, an event hits any of the N groups."""
+cdef int64_t restart_by_events(run_memory* s) noexcept nogil:
+    """Restart under the one system clock or a stream; if failures extend it, an event hits any of the N groups."""
     cdef int64_t end, g
     rewind(s)
-    while s.reg[EDGE] <= s.reg[NOW]:  # nobody was left to be hit
-        strike(s, s.reg[EDGE])
+    while comes(s, s.reg[NOW]):  # nobody was left to be hit, or nobody looked
+        next_event(s)
     s.reg[SOON_COUNT] = 0
     s.reg[OUT_COUNT] = 0
     end = s.reg[NOW] + s.reg[RESTART_TIME]
     if not s.reg[EXTENDED]:
-        while s.reg[EDGE] <= end:
-            strike(s, s.reg[EDGE])
+        while comes(s, end):
+            next_event(s)
     for g in range(s.reg[GROUPS]):
         s.status[g] = ALIVE
         s.due[g] = end if s.reg[EXTENDED] else NEVER  # extended: when the group's own window ends
     if not s.reg[EXTENDED]:
         return end
-    while s.reg[EDGE] <= end and end < s.reg[MAX_WALL]:
+    while end < s.reg[MAX_WALL] and comes(s, end):
         g = victim(s, 1)
         if s.status[g] == ALIVE:
             if s.reg[EDGE] < s.due[g]:
@@ -78,7 +78,7 @@ cdef int64_t restart_system(run_memory* s) noexcept nogil:
                 end = max(end, s.due[g])
             else:  # ready early, and failed again: the first step finds it
                 mark_hit(s, g)
-        strike(s, s.reg[EDGE])
+        next_event(s)
     for g in range(s.reg[GROUPS]):
         if s.status[g] == ALIVE:
             s.due[g] = NEVER

@@ -108,13 +108,13 @@ cdef int64_t come_back(run_memory* s, int64_t unhandled) noexcept nogil:
 cdef void take_in(run_memory* s, int64_t back) noexcept nogil:
     """The first ``back`` groups of row ``back`` are alive from now on."""
     cdef int64_t now = s.reg[NOW], kept = 0, g, i
-    if s.reg[CLOCKS] == SYSTEM:
+    if s.reg[CLOCKS] >= SYSTEM:
         extend(s, now)
         rewind(s)  # from now on its events may hit those who are back
     for i in range(back):
         g = s.back[i]
         s.status[g] = ALIVE
-        if s.reg[CLOCKS] == SYSTEM:
+        if s.reg[CLOCKS] >= SYSTEM:
             s.due[g] = NEVER
         else:
             s.due[g] = now + draw(s, g)

@@ -9,10 +9,11 @@ import functools
 
 import numpy as np
 
-from . import training_state
+from . import ahead_levels, stream_plan, training_state
 from .controller_state import blank_state
 from .training_plan import Plan, plan, weibull_intervals
 from .training_settings import COLUMNS, EVENTS, PARTS, Settings, columns
+from .training_streams import run_on_hits
 
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
@@ -57,6 +58,25 @@ def timeline(plan, seed, number, limit=100_000):
 
 
 cdef run_all(plan, seed, int64_t first, int64_t[:, ::1] rows, limit):
+    if rows.shape[1] != NAMED + plan.settings.redundancy:
+        raise ValueError(f"rows: {rows.shape[1]} columns, of {NAMED + plan.settings.redundancy}")
+    if plan.settings.clocks == STREAM:
+        memory = stream_plan.memory(plan.stream)
+        streams = ahead_levels.load("ahead_streams")
+
+        def hits(run, horizon, times, groups):
+            return streams.hits(plan.stream, seed, run, horizon, times, groups, memory)
+
+        def run_one(state, run, row):
+            run_rows(plan, seed, state, run, row)
+
+        return run_on_hits(plan, first, np.asarray(rows), limit, slowest_table(), hits, run_one)
+    state = training_state.make_state(plan.settings, plan.scale, slowest_table(), plan.table, limit)
+    run_rows(plan, seed, state, first, rows)
+    return state[0]
+
+
+cdef run_rows(plan, seed, state, int64_t first, int64_t[:, ::1] rows):
     cdef int64_t r = plan.settings.redundancy, blocks = -(-plan.settings.groups // r)
     cdef int64_t scheme = plan.settings.scheme
     cdef Py_ssize_t count = rows.shape[0]
@@ -64,17 +84,14 @@ cdef run_all(plan, seed, int64_t first, int64_t[:, ::1] rows, limit):
     cdef run_memory s
     cdef life16 small
     cdef life32 large
-    if rows.shape[1] != NAMED + r:
-        raise ValueError(f"rows: {rows.shape[1]} columns, of {NAMED + r}")
-    state = training_state.make_state(plan.settings, plan.scale, slowest_table(), plan.table, limit)
     bind_run(&s, state, plan)
     s.reg[KEY_0], s.reg[KEY_1] = seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF
     if count == 0:
-        return state[0]
+        return
     if scheme == REPLICATION:
         with nogil:
             run_replication(&s, &work[0], blocks, first, &rows[0, 0], count)
-        return state[0]
+        return
     stacks = blank_state(plan.stacks)
     if plan.stacks.stacks.dtype == np.uint16:
         bind(&small, plan.stacks, stacks)
@@ -84,4 +101,3 @@ cdef run_all(plan, seed, int64_t first, int64_t[:, ::1] rows, limit):
         bind(&large, plan.stacks, stacks)
         with nogil:
             run_spare(&s, &large, &work[0], first, &rows[0, 0], count)
-    return state[0]

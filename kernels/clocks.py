@@ -5,7 +5,8 @@ queue: Brown, CACM 31, 1988) and only those about to fail are kept sorted, in ro
 one insertion; a restart costs those groups that are out or fail within it, not all N.
 
 Draws are addressed, not streamed: purpose CLOCK, element group, repetition renewal. The one clock of the SYSTEM rule
-takes the last element for its intervals, repetition event, and elements below it for the victims.
+takes the last element for its intervals, repetition event, and elements below it for the victims. Under the STREAM rule
+nothing is drawn here: the hits of a failure stream stand behind the registers, in time order.
 """
 
 import math
@@ -16,7 +17,7 @@ from .jitter import normal
 from .philox import PURPOSE_CLOCK, philox, uniform
 from .stream_laws import of_table
 from .training_jit import device, hot
-from .training_settings import EXPONENTIAL, LOGNORMAL, SYSTEM, WEIBULL
+from .training_settings import EXPONENTIAL, LOGNORMAL, STREAM, SYSTEM, WEIBULL
 from .training_state import (
     ALIVE,
     BUCKETS,
@@ -29,6 +30,10 @@ from .training_state import (
     GROUPS,
     HEAD,
     HIT,
+    HITS,
+    HITS_COUNT,
+    HITS_ROOM,
+    HORIZON,
     KEY_0,
     KEY_1,
     LAW,
@@ -43,6 +48,7 @@ from .training_state import (
     SCALE,
     SHAPE,
     SHIFT,
+    SHORT,
     SOON,
     SOON_COUNT,
     SPENT,
@@ -123,8 +129,40 @@ def add(reg, group, g):
         group[HEAD, bucket] = g
 
 
+@hot
+def next_event(reg, real):
+    """Move EDGE on to the event after it: the stream's next hit, or a draw of the system clock's."""
+    if reg[CLOCKS] == STREAM:
+        _to_hit(reg, reg[EVENT_INDEX] + 1)
+    else:
+        _strike(reg, real, reg[EDGE])
+
+
 @device
-def strike(reg, real, now):
+def _to_hit(reg, index):
+    """The stream's hit of that number is next; beyond the last, all that is known is that it comes after HORIZON."""
+    reg[EVENT_INDEX] = index
+    reg[EDGE] = reg[reg[HITS] + index] if index < reg[HITS_COUNT] else reg[HORIZON] + 1
+
+
+@hot
+def comes(reg, upto):
+    """Whether the next event comes by ``upto`` [us]; where the hits do not tell, the run ends and SHORT is set."""
+    return reg[EDGE] <= upto and _known(reg)
+
+
+@device
+def _known(reg):
+    if reg[CLOCKS] == STREAM and reg[EVENT_INDEX] >= reg[HITS_COUNT]:
+        reg[SHORT] = 1
+        reg[SPENT] = 1
+        reg[EDGE] = NEVER
+        return False
+    return True
+
+
+@device
+def _strike(reg, real, now):
     """Draw the system clock's next event from ``now`` [us]."""
     reg[EVENT_INDEX] += 1
     if reg[EVENT_INDEX] > LAST_RENEWAL:
@@ -137,14 +175,16 @@ def strike(reg, real, now):
 
 @device
 def victim(reg, attempt):
-    """A uniformly random group for the system clock's present event; ``attempt`` from 1."""
+    """Whom the present event hits: the stream's group, or a uniformly random one; ``attempt`` from 1."""
+    if reg[CLOCKS] == STREAM:
+        return reg[reg[HITS] + reg[HITS_ROOM] + reg[EVENT_INDEX]]
     _, _, c, d = _words(reg, _SYSTEM - attempt, reg[EVENT_INDEX])
     return np.int64(uniform(c, d) * reg[GROUPS])
 
 
 @device
 def mark_hit(reg, group, g):
-    """The system clock's present event makes g due; events come in order, so SOON stays sorted."""
+    """The present event makes g due; events come in order, so SOON stays sorted."""
     group[STATUS, g] = HIT
     group[DUE, g] = reg[EDGE]
     group[SOON, reg[SOON_COUNT]] = g
@@ -169,7 +209,14 @@ def _extend(reg, real, group, upto):
                 attempt += 1
                 g = victim(reg, attempt)
             mark_hit(reg, group, g)
-            strike(reg, real, reg[EDGE])
+            next_event(reg, real)
+        return
+    if reg[CLOCKS] == STREAM:
+        while comes(reg, upto):
+            g = victim(reg, np.int64(1))
+            if group[STATUS, g] == ALIVE:  # a hit on a group that is out does nothing
+                mark_hit(reg, group, g)
+            next_event(reg, real)
         return
     while reg[EDGE] <= upto:
         bucket = (reg[EDGE] >> reg[SHIFT]) & (reg[BUCKETS] - 1)
@@ -188,24 +235,30 @@ def found(reg, real, group, g, now):
     group[STATUS, g] = FOUND
     group[OUT, reg[OUT_COUNT]] = g
     reg[OUT_COUNT] += 1
-    if reg[CLOCKS] != SYSTEM:
+    if reg[CLOCKS] < SYSTEM:  # a clock of its own
         group[DUE, g] = now + draw(reg, real, group, g)
 
 
 @device
 def rewind(reg, group):
-    """Take the system clock back to now: events looked ahead of it have not happened, whom they hit is open."""
+    """Take the system clock or the stream back to now: what was looked ahead of has not happened."""
     ahead = 0
     while ahead < reg[SOON_COUNT] and group[DUE, group[SOON, reg[SOON_COUNT] - 1 - ahead]] > reg[NOW]:
         ahead += 1
     if ahead:
         reg[SOON_COUNT] -= ahead
-        reg[EVENT_INDEX] -= ahead
-        reg[EDGE] = group[DUE, group[SOON, reg[SOON_COUNT]]]
+        if reg[CLOCKS] == SYSTEM:
+            reg[EVENT_INDEX] -= ahead
+            reg[EDGE] = group[DUE, group[SOON, reg[SOON_COUNT]]]
         for i in range(reg[SOON_COUNT], reg[SOON_COUNT] + ahead):
             g = group[SOON, i]
             group[STATUS, g] = ALIVE
             group[DUE, g] = NEVER
+    if reg[CLOCKS] == STREAM:  # hits on groups that are out were passed over as well
+        index = reg[EVENT_INDEX]
+        while index > 0 and reg[reg[HITS] + index - 1] > reg[NOW]:
+            index -= 1
+        _to_hit(reg, index)
 
 
 @hot
@@ -250,8 +303,8 @@ def start(reg, real, group):
         group[DRAWN, g] = 0
         group[STATUS, g] = ALIVE
         group[DUE, g] = NEVER
-    if reg[CLOCKS] == SYSTEM:
+    if reg[CLOCKS] >= SYSTEM:
         reg[EVENT_INDEX] = -1
-        strike(reg, real, reg[NOW])
+        next_event(reg, real)
     else:
         all_fresh(reg, real, group, reg[NOW])

@@ -147,14 +147,26 @@ def places_again(plan, state, group):
 
 @inner
 def _repair(plan, state):
-    reg, table, stack, uncovered = state.reg, state.table, state.stack, state.uncovered
-    touched, saved, widths = state.touched, state.saved, plan.width
-    if not _sort_uncovered(plan.hosts, uncovered, table, reg):
+    reg, table, stack = state.reg, state.table, state.stack
+    if not _sort_uncovered(plan.hosts, state.uncovered, table, reg):
         return np.int64(WIPED), np.int64(0), np.int64(0), np.int64(0)
     # No group takes more than S types, so S < N / alive cannot do; beyond that, a failed search tells.
     depth = reg[BEFORE]
     while depth * reg[ALIVE] < stack.shape[0]:
         depth += 1
+    moves, changed = _cover(plan, state, depth)
+    patch = reg[TOUCHED]
+    if reg[DEPTH] > reg[BEFORE]:
+        patch, grown = _grown(plan.width, table, reg)
+        changed += grown
+    return np.int64(REORDER if moves > 0 else DEEPER), moves, patch, changed
+
+
+@inner
+def _cover(plan, state, depth):
+    """Cover the uncovered types, at the least depth from ``depth`` on that can; returns (moves, changed places)."""
+    reg, table, stack, uncovered = state.reg, state.table, state.stack, state.uncovered
+    touched, saved, widths = state.touched, state.saved, plan.width
     while True:
         if depth > reg[DEPTH]:
             _deepen(widths, stack, uncovered, table, reg, depth)
@@ -165,35 +177,18 @@ def _repair(plan, state):
         _undo(stack, touched, saved, table, reg, depth)
         depth += 1
     reg[UNCOVERED] = 0
-    moves, changed = _settle(widths, stack, touched, saved, table, reg)
-    patch = reg[TOUCHED]
-    if depth > reg[BEFORE]:
-        patch, grown = _grown(widths, table, reg)
-        changed += grown
-    return np.int64(REORDER if moves > 0 else DEEPER), moves, patch, changed
+    return _settle(widths, stack, touched, saved, table, reg)
 
 
 @inner
 def _relax(plan, state, depth):
-    reg, table, stack, uncovered = state.reg, state.table, state.stack, state.uncovered
-    touched, saved, widths = state.touched, state.saved, plan.width
-    _shallow(widths, stack, table, reg, depth)
-    while True:
-        # From the cover anew, in ascending order: the tie rule's.
-        reg[UNCOVERED] = 0
-        for t in range(stack.shape[0]):
-            if table[COVER, t] == 0:
-                uncovered[reg[UNCOVERED]] = t
-                reg[UNCOVERED] += 1
-        if promote(
-            plan.hosts, stack, uncovered, touched, saved, table, state.queue, state.bucket, reg, depth
-        ):
-            break
-        _undo(stack, touched, saved, table, reg, depth)
-        depth += 1
-        _deepen(widths, stack, uncovered, table, reg, depth)
-    reg[UNCOVERED] = 0
-    moves, _ = _settle(widths, stack, touched, saved, table, reg)
+    reg, table = state.reg, state.table
+    _shallow(plan.width, state.stack, table, reg, depth)
+    for t in range(state.stack.shape[0]):
+        if table[COVER, t] == 0:
+            state.uncovered[reg[UNCOVERED]] = t
+            reg[UNCOVERED] += 1
+    moves, _ = _cover(plan, state, depth)
     return moves
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .reference import philox
 from .reference_streams import TIMES
-from .training_settings import EXPONENTIAL, FRESH, LOGNORMAL, SYSTEM, WEIBULL
+from .training_settings import EXPONENTIAL, FRESH, LOGNORMAL, STREAM, SYSTEM, WEIBULL
 
 _CLOCK = 1 << 24  # purpose CLOCK in the counter's second word
 _SYSTEM = 2**32 - 1
@@ -20,7 +20,7 @@ _SYSTEM = 2**32 - 1
 class Clocks:
     """``due[g]``: next failure of group g [us]; ``out``: groups found failed since the last restart."""
 
-    def __init__(self, settings, seed, run, means=None, table=None):
+    def __init__(self, settings, seed, run, means=None, table=None, hits=None):
         self.s = settings
         self.table = None if table is None else [float(x) for x in np.ravel(table)]
         self.key = (seed & 0xFFFFFFFF, seed >> 32)
@@ -29,7 +29,9 @@ class Clocks:
         self.groups = range(settings.groups)
         self.drawn = [0] * settings.groups
         self.out = set()
-        if settings.clocks == SYSTEM:
+        self.hits = hits
+        self.own = settings.clocks not in (SYSTEM, STREAM)  # a clock for every group
+        if not self.own:
             self.due = [math.inf] * settings.groups
             self.index = -1
             self.event = 0
@@ -39,23 +41,23 @@ class Clocks:
 
     def failed(self, g, now):
         """Whether group g, alive so far, has failed by ``now``."""
-        if self.s.clocks == SYSTEM:
+        if not self.own:
             self._hits_until(now)
         return self.due[g] <= now
 
     def find(self, g, now):
         """Group g finds itself failed."""
         self.out.add(g)
-        if self.s.clocks != SYSTEM:
+        if self.own:
             self.due[g] = now + self.interval(g)
 
     def come_back(self, groups, now):
         """Groups that were out are alive again at ``now``, their clocks new."""
-        if self.s.clocks == SYSTEM:
+        if not self.own:
             self._hits_until(now)  # these were none of theirs
         self.out -= set(groups)
         for g in groups:
-            self.due[g] = math.inf if self.s.clocks == SYSTEM else now + self.interval(g)
+            self.due[g] = now + self.interval(g) if self.own else math.inf
 
     def interval(self, g):
         """The next interval of group g's clock [us]."""
@@ -67,8 +69,8 @@ class Clocks:
         """When a restart begun at ``now`` ends; all groups are alive then."""
         s = self.s
         self.out.clear()
-        if s.clocks == SYSTEM:
-            return self._system_restart(now)
+        if not self.own:
+            return self._restart_by_events(now)
         ends = [now + s.restart]
         if s.clocks != FRESH or s.extended:
             ends += [self._window(g, now) for g in self.groups]
@@ -86,7 +88,7 @@ class Clocks:
                 break
         return begin + self.s.restart
 
-    def _system_restart(self, now):
+    def _restart_by_events(self, now):
         while self.event <= now:
             self._next_event()
         self.due = [math.inf] * self.s.groups
@@ -105,6 +107,12 @@ class Clocks:
 
     def _hits_until(self, now):
         while self.event <= now:
+            if self.s.clocks == STREAM:
+                g = self._victim(1)
+                if g not in self.out and self.due[g] == math.inf:
+                    self.due[g] = self.event
+                self._next_event()
+                continue
             alive = [g for g in self.groups if g not in self.out and self.due[g] == math.inf]
             if not alive:
                 break  # the event waits for the restart
@@ -116,9 +124,14 @@ class Clocks:
 
     def _next_event(self):
         self.index += 1
+        if self.s.clocks == STREAM:
+            self.event = self.hits[self.index][0] if self.index < len(self.hits) else math.inf
+            return
         self.event += self._duration(self._words(_SYSTEM, self.index), self.s.mean)
 
     def _victim(self, attempt):
+        if self.s.clocks == STREAM:
+            return self.hits[self.index][1]
         words = self._words(_SYSTEM - attempt, self.index)
         return int(_uniform(words[2], words[3]) * self.s.groups)
 

@@ -21,14 +21,15 @@ from .training_settings import (
 )
 
 
-def training_row(settings, seed, run, jitter=None, **layout):
+def training_row(settings, seed, run, jitter=None, hits=None, **layout):
     """One run's row, a list of integers in the order of ``training_settings.columns``.
 
     jitter: a function without arguments that draws one multiple of T_comp (its floor included); None for exactly 1.
+    hits: of a run on a failure stream, (time [us], group) in time order, as many as it needs.
     layout: hosts, stacks (SPARe), intervals, width, means, table, as ``training.plan`` takes them.
     """
     scheme = _Replication if settings.scheme == REPLICATION else _Spare
-    return scheme(settings, seed, run, jitter, **layout).row()
+    return scheme(settings, seed, run, jitter, hits, **layout).row()
 
 
 class _Run:
@@ -38,6 +39,7 @@ class _Run:
         seed,
         run,
         jitter,
+        hits,
         hosts=None,
         stacks=None,
         intervals=(0,),
@@ -46,7 +48,7 @@ class _Run:
         table=None,
     ):
         self.s = settings
-        self.clocks = Clocks(settings, seed, run, means, table)
+        self.clocks = Clocks(settings, seed, run, means, table, hits)
         self.jitter = jitter
         self.layout = (hosts, stacks)
         self.intervals, self.width = intervals, width

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .clocks import NEVER, add, all_fresh, draw, extend, mark_hit, rewind, strike, victim
+from .clocks import NEVER, add, all_fresh, comes, draw, extend, mark_hit, next_event, rewind, victim
 from .training_jit import device, hot
 from .training_settings import FRESH, RENEWAL, SYSTEM
 from .training_state import (
@@ -27,8 +27,8 @@ from .training_state import (
 @device
 def restart(reg, real, group):
     """All groups alive again, their clocks as the rules say; returns when the restart begun now ends [us]."""
-    if reg[CLOCKS] == SYSTEM:
-        return _system(reg, real, group)
+    if reg[CLOCKS] >= SYSTEM:
+        return _by_events(reg, real, group)
     end = reg[NOW] + reg[RESTART_TIME]
     if reg[EXTENDED] or reg[CLOCKS] == RENEWAL:
         end = _renewal(reg, real, group)
@@ -81,23 +81,23 @@ def _window(reg, real, group, g):
 
 
 @device
-def _system(reg, real, group):
-    """Restart under the one system clock; if failures extend it, an event hits any of the N groups."""
+def _by_events(reg, real, group):
+    """Restart under the one system clock or a stream; if failures extend it, an event hits any of the N groups."""
     rewind(reg, group)
-    while reg[EDGE] <= reg[NOW]:  # nobody was left to be hit
-        strike(reg, real, reg[EDGE])
+    while comes(reg, reg[NOW]):  # nobody was left to be hit, or nobody looked
+        next_event(reg, real)
     reg[SOON_COUNT] = 0
     reg[OUT_COUNT] = 0
     end = reg[NOW] + reg[RESTART_TIME]
     if not reg[EXTENDED]:
-        while reg[EDGE] <= end:
-            strike(reg, real, reg[EDGE])
+        while comes(reg, end):
+            next_event(reg, real)
     for g in range(reg[GROUPS]):
         group[STATUS, g] = ALIVE
         group[DUE, g] = end if reg[EXTENDED] else NEVER  # extended: when the group's own window ends
     if not reg[EXTENDED]:
         return end
-    while reg[EDGE] <= end and end < reg[MAX_WALL]:
+    while end < reg[MAX_WALL] and comes(reg, end):
         g = victim(reg, np.int64(1))
         if group[STATUS, g] == ALIVE:
             if reg[EDGE] < group[DUE, g]:
@@ -105,7 +105,7 @@ def _system(reg, real, group):
                 end = max(end, group[DUE, g])
             else:  # ready early, and failed again: the first step finds it
                 mark_hit(reg, group, g)
-        strike(reg, real, reg[EDGE])
+        next_event(reg, real)
     for g in range(reg[GROUPS]):
         if group[STATUS, g] == ALIVE:
             group[DUE, g] = NEVER

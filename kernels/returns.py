@@ -172,13 +172,13 @@ def come_back(reg, real, group, unhandled):
 def _take_in(reg, real, group, back):
     """The first ``back`` groups of row BACK are alive from now on."""
     now = reg[NOW]
-    if reg[CLOCKS] == SYSTEM:
+    if reg[CLOCKS] >= SYSTEM:
         extend(reg, real, group, now)
         rewind(reg, group)  # from now on its events may hit those who are back
     for i in range(back):
         g = group[BACK, i]
         group[STATUS, g] = ALIVE
-        if reg[CLOCKS] == SYSTEM:
+        if reg[CLOCKS] >= SYSTEM:
             group[DUE, g] = NEVER
         else:
             group[DUE, g] = now + draw(reg, real, group, g)

@@ -10,14 +10,15 @@ Use::
 
 import numpy as np
 
-from . import controller
+from . import controller, streams
 from .jitter import slowest_table
 from .philox import split64
 from .training_plan import Plan, plan, weibull_intervals
 from .training_replication import run_replication
-from .training_settings import COLUMNS, EVENTS, PARTS, REPLICATION, Settings, columns
+from .training_settings import COLUMNS, EVENTS, PARTS, REPLICATION, STREAM, Settings, columns
 from .training_spare import run_spare
 from .training_state import DEPTH_STEPS, KEY_0, KEY_1, NOTED, make_state
+from .training_streams import run_on_hits
 
 __all__ = [
     "COLUMNS",
@@ -57,16 +58,30 @@ def timeline(plan, seed, number, limit=100_000):
     return row[0], reg[begin : begin + 4 * reg[NOTED]].reshape(-1, 4)
 
 
-def _run(plan, seed, first, rows, limit):
+def _run(plan, seed, first, rows, limit, hits=None):
     s = plan.settings
-    state = make_state(s, plan.scale, slowest_table(), plan.table, limit)
-    reg = state[0]
-    reg[KEY_0], reg[KEY_1] = split64(seed)
+    keys = split64(seed)
     saves = (plan.intervals, plan.width)
-    if s.scheme == REPLICATION:
-        living = np.zeros(-(-s.groups // s.redundancy), np.int64)
-        run_replication(*state, living, *saves, first, rows)
-    else:
-        counts = np.zeros(s.redundancy + 1, np.int64)
-        run_spare(*state, plan.stacks, controller.plain_state(plan.stacks), counts, *saves, first, rows)
-    return reg
+    living = np.zeros(-(-s.groups // s.redundancy), np.int64)
+    counts = np.zeros(s.redundancy + 1, np.int64)
+    stacks = None if s.scheme == REPLICATION else controller.plain_state(plan.stacks)
+
+    def run_all(state, first, rows):
+        state[0][KEY_0], state[0][KEY_1] = keys
+        if s.scheme == REPLICATION:
+            run_replication(*state, living, *saves, first, rows)
+        else:
+            run_spare(*state, plan.stacks, stacks, counts, *saves, first, rows)
+
+    if s.clocks == STREAM:
+        hits = hits or _hits_of(plan.stream, seed)
+        return run_on_hits(plan, first, rows, limit, slowest_table(), hits, run_all)
+    state = make_state(s, plan.scale, slowest_table(), plan.table, limit)
+    run_all(state, first, rows)
+    return state[0]
+
+
+def _hits_of(stream, seed):
+    """``run_on_hits``'s function of the hits of a failure stream."""
+    memory = streams.memory(stream)
+    return lambda run, horizon, times, groups: streams.hits(stream, seed, run, horizon, times, groups, memory)

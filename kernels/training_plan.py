@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import controller_state
+from . import controller_state, stream_plan
 from .stream_plan import Law, law_table
 from .training_settings import (
     BACKGROUND,
@@ -17,6 +17,7 @@ from .training_settings import (
     NO_REPAIR,
     REPLICATION,
     SPARE,
+    STREAM,
     SYSTEM,
     WEIBULL,
     Settings,
@@ -34,9 +35,10 @@ class Plan(NamedTuple):
     table: (
         np.ndarray
     )  # float64[...] [us], of laws LINEAR, LOGLOG, STEPS at the mean of the settings, else empty
+    stream: stream_plan.Plan | None = None  # where failures come from one (STREAM)
 
 
-def plan(settings, hosts=None, stacks=None, intervals=None, width=1, means=None, table=None):
+def plan(settings, hosts=None, stacks=None, intervals=None, width=1, means=None, table=None, stream=None):
     """The Plan of a point.
 
     settings: Settings. hosts, stacks: int32[N, r], SPARe's layout as ``controller.plan`` takes it; the other
@@ -44,7 +46,8 @@ def plan(settings, hosts=None, stacks=None, intervals=None, width=1, means=None,
     that ends at least ``intervals[min(age // width, n - 1)]`` after the last save or restart, age being the time
     since the last restart; one number is a fixed period. means: float64[N], the mean of each group's clock [us],
     where groups differ; ``settings.mean`` otherwise. table: of laws LINEAR, LOGLOG and STEPS, as
-    stream_plan.Law has it, in us at ``settings.mean``. Raises ValueError for settings that cannot be run.
+    stream_plan.Law has it, in us at ``settings.mean``. stream: the ``stream_plan.Plan`` of STREAM.
+    Raises ValueError for settings that cannot be run.
     """
     s = Settings(*settings)
     _check(s)
@@ -59,10 +62,14 @@ def plan(settings, hosts=None, stacks=None, intervals=None, width=1, means=None,
     if not intervals.size or intervals.min() < 0 or width < 1:
         raise ValueError("intervals must be one or more times, of bins 1 us wide or wider")
     means = np.array([s.mean] if means is None else means, np.float64)
-    if means.size not in (1, s.groups) or means.min() <= 0 or (means.size > 1 and s.clocks == SYSTEM):
+    if means.size not in (1, s.groups) or means.min() <= 0 or (means.size > 1 and s.clocks >= SYSTEM):
         raise ValueError(
             "means must be positive, one for all groups or one for each (and one for the system clock)"
         )
+    if (s.clocks == STREAM) != (stream is not None):
+        raise ValueError("a failure stream goes with clocks = STREAM, and these with no other failures")
+    if stream is not None and int(stream.numbers[stream_plan.GROUPS]) != s.groups:
+        raise ValueError("the failure stream is of another number of groups")
     scale = np.ascontiguousarray(np.broadcast_to(means * _scale_of_mean(s), s.groups))
     layout = None
     if s.scheme not in (REPLICATION, CHECKPOINT_ONLY):
@@ -72,7 +79,7 @@ def plan(settings, hosts=None, stacks=None, intervals=None, width=1, means=None,
     elif s.scheme == CHECKPOINT_ONLY:
         own = np.arange(s.groups, dtype=np.int32)[:, None]
         layout = controller_state.plan(own, own)
-    return Plan(s, scale, intervals, int(width), layout, table)
+    return Plan(s, scale, intervals, int(width), layout, table, stream)
 
 
 def _scale_of_mean(s):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 SPARE, REPLICATION, CHECKPOINT_ONLY = 0, 1, 2
 EXPONENTIAL, WEIBULL, LOGNORMAL, LINEAR, LOGLOG, STEPS = range(6)  # as in stream_plan
-RENEWAL, FRESH, SYSTEM = 0, 1, 2
+RENEWAL, FRESH, SYSTEM, STREAM = 0, 1, 2, 3
 BLOCKING, SAVER, BACKGROUND = 0, 1, 2
 PER_STACK, PER_BLOCK = 0, 1
 CONSECUTIVE, CYCLIC = 0, 1
@@ -36,8 +36,8 @@ class Settings(NamedTuple):
     detection: int  # added when an attempt finds failures [us]
     law: int  # EXPONENTIAL, WEIBULL, LOGNORMAL; LINEAR, LOGLOG or STEPS with a table of the plan
     shape: float  # Weibull shape, or the lognormal's deviation of the logarithm; unused by EXPONENTIAL
-    mean: float  # mean of a group's clock, or of the one clock of SYSTEM [us]
-    clocks: int  # RENEWAL, FRESH or SYSTEM
+    mean: float  # mean of a group's clock, or of the one clock of SYSTEM [us]; unused by STREAM
+    clocks: int  # RENEWAL, FRESH, SYSTEM or STREAM
     extended: int  # 1: failures during a restart extend it; 0: a restart lasts T_r
     lowest_only: (
         int  # 1: of the groups found failed only the lowest-numbered is handled in a step (REPLICATION)

@@ -26,11 +26,12 @@ from .training_settings import COLUMNS, PER_BLOCK, SYSTEM
     DELAY,  # how late the saver starts its next stacks [us]
     SAVING,  # when the background save will be written, 0: none [us]
     SAVING_DONE,  # committed steps of that save
-    EDGE,  # groups due before this time are in SOON, later ones in buckets; SYSTEM: the next event [us]
+    EDGE,  # groups due before this time are in SOON, later ones in buckets; SYSTEM, STREAM: the next event [us]
     SOON_COUNT,
     OUT_COUNT,
-    EVENT_INDEX,  # SYSTEM: of the event at EDGE
-    SPENT,  # 1: a clock has used up its counters, the run must end
+    EVENT_INDEX,  # SYSTEM, STREAM: of the event at EDGE
+    SPENT,  # 1: a clock has used up its counters, or the hits did not reach far enough: the run must end
+    SHORT,  # 1: the run asked for hits beyond those it was given
     SLOWEST_LEFT,  # jitter draws left of the block kept, and blocks drawn, of each stream
     SLOWEST_BLOCKS,
     SINGLE_LEFT,
@@ -51,8 +52,8 @@ from .training_settings import COLUMNS, PER_BLOCK, SYSTEM
     KEY_1,
     RUN_0,
     RUN_1,
-) = range(len(COLUMNS), len(COLUMNS) + 33)
-_REGISTERS = NOW + 33
+) = range(len(COLUMNS), len(COLUMNS) + 34)
+_REGISTERS = NOW + 34
 MARK = _REGISTERS  # seven step bins at the resume point
 BEGUN = MARK + 7  # seven step bins when the present step began
 LATER = BEGUN + 7  # seven step bins at the resume point of a save still being written
@@ -91,12 +92,15 @@ LATER = BEGUN + 7  # seven step bins at the resume point of a save still being w
     ELASTIC,  # 1: groups can come back before a restart
     REPAIRS,  # where the ring of repairs under way begins, and how many it can hold
     REPAIRS_ROOM,
+    HITS,  # STREAM: where the times of the hits begin [us], and how many they can be; as many groups follow them
+    HITS_ROOM,
+    HITS_COUNT,  # STREAM: hits there are, all that come up to HORIZON [us]
+    HORIZON,
     LAW_TABLE,  # where the law's table begins in ``real``, and its numbers
     LAW_SIZE,
-) = range(LATER + 7, LATER + 7 + 36)
-DEPTH_STEPS = (
-    LATER + 7 + 36
-)  # r numbers: steps executed at each depth; the events follow them, then the repairs
+) = range(LATER + 7, LATER + 7 + 40)
+# r numbers: steps executed at each depth; the events follow them, then repairs and hits
+DEPTH_STEPS = LATER + 7 + 40
 
 # real: a block of jitter draws of each stream, the law's shape, N scales [us], then, for d = 0..r stacks in a row,
 # their mean time, its deviation, and a time that no group exceeds but for one in 1e16 [us]; log(1..N); the table of
@@ -111,7 +115,7 @@ SLOWEST_KEPT, SINGLE_KEPT, SHAPE, SCALE = 0, BLOCK, 2 * BLOCK, 2 * BLOCK + 1
 # by that time; WAITING: places for which there is no spare, a ring; BACK: groups that came back as this step began.
 DUE, DRAWN, STATUS, LINK, HEAD, SOON, OUT, QUEUE, READY, COMING, WAITING, BACK = range(12)
 
-# STATUS: FOUND failed; HIT by the system clock, not found yet; PENDING: found, not handled (replication)
+# STATUS: FOUND failed; HIT by the system clock or the stream, not found yet; PENDING: found, not handled (replication)
 ALIVE, HIT, FOUND, PENDING = range(4)
 
 
@@ -120,15 +124,15 @@ def _logs(n):
     return np.array([math.log(k) for k in range(1, n + 1)])
 
 
-def make_state(settings, scale, table, law_table, limit):
-    """(reg, real, group) for runs of these settings, with room for ``limit`` events.
+def make_state(settings, scale, table, law_table, limit, hits=0):
+    """(reg, real, group) for runs of these settings, with room for ``limit`` events and so many ``hits``.
 
     ``scale`` float64[N]: of each group's law [us]; ``table``: jitter.slowest_table(); ``law_table``: of the plan.
     """
     s = settings
     n, r = s.groups, s.redundancy
     repairs = n + s.spares if s.spares and s.repair >= 0 else 0
-    reg = np.zeros(DEPTH_STEPS + r + 4 * limit + repairs, np.int64)
+    reg = np.zeros(DEPTH_STEPS + r + 4 * limit + repairs + 2 * hits, np.int64)
     whole = [value for name, value in s._asdict().items() if name not in ("shape", "mean", "sigma")]
     reg[SCHEME:SHIFT] = whole
     # A bucket for about one failure, but no fewer than two a step.
@@ -137,7 +141,8 @@ def make_state(settings, scale, table, law_table, limit):
     reg[BUCKETS] = 1 << (n.bit_length() - 1)
     reg[EVENT_LIMIT] = limit
     reg[ELASTIC] = s.elastic
-    reg[REPAIRS], reg[REPAIRS_ROOM] = len(reg) - repairs, repairs
+    reg[REPAIRS], reg[REPAIRS_ROOM] = len(reg) - 2 * hits - repairs, repairs
+    reg[HITS], reg[HITS_ROOM] = len(reg) - 2 * hits, hits
     stacks = np.arange(r + 1, dtype=np.float64)
     one = s.sigma * s.stack
     base = stacks * s.stack

@@ -158,7 +158,7 @@ class _Kernels(Backend):
         if measure == "training":
             from .training_setup import kernel_plan
 
-            return kernel_plan(point.parameters, point.layout)
+            return kernel_plan(point)
         return self.prepared(measure, point.layout)
 
     def prepared(self, measure, layout):
@@ -257,7 +257,7 @@ class Numba(_Kernels):
         "stacks": "stream_stacks",
         "reordering": "stream_reorder",
     }
-    streams = tuple(stream_modules)
+    streams = (*stream_modules, "training")
 
     def missing(self, wanted=None):
         if importlib.util.find_spec("numba") is None:
@@ -284,7 +284,7 @@ class Cython(_Kernels):
     }
     measures = tuple(modules)
     stream_modules = {"survival": "ahead_streams", "stacks": "ahead_stacks", "reordering": "ahead_reorder"}
-    streams = tuple(stream_modules)
+    streams = (*stream_modules, "training")
     cost = 1.0
 
     def missing(self, wanted=None):

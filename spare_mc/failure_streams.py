@@ -27,6 +27,20 @@ def trains_on_stream(parameters):
     return has_stream(parameters) or parameters.get("failures.clock_level") in ("node", "gpu")
 
 
+def stream_key(parameters):
+    """What has training runs take their failures from a stream: a key, a key = value or a section; None: nothing."""
+    p = parameters
+    if not trains_on_stream(p):
+        return None
+    for key in ("failures.lemon_share", "failures.group_rates"):
+        if key in p:
+            return key
+    for section in ("domains", "replay"):
+        if any(key.startswith(f"{section}.") for key in p):
+            return f"[{section}]"
+    return f"failures.clock_level = {p['failures.clock_level']!r}"
+
+
 def stream_plan_of(parameters, inputs=None, training=False):
     """The ``kernels.stream_plan.Plan`` of a point, or None where its groups are identical and independent.
 

@@ -76,7 +76,7 @@ def candidates(raw, factors=FACTORS):
         return loaded
     points = []
     for point in loaded.points:
-        base = checkpoint_interval(point.parameters, point.layout)
+        base = checkpoint_interval(point)
         for factor in factors:
             period = float(f"{factor * base:.4g}")  # a period people can type again
             parameters = {k: v for k, v in point.parameters.items() if k != "training.checkpoint"}

@@ -153,7 +153,7 @@ def _training_run(point, number):
     from .kernels.reference_training import training_row
     from .training_setup import kernel_plan
 
-    plan = kernel_plan(point.parameters, point.layout)
+    plan = kernel_plan(point)
     hosts, stacks = _lists(point)
     row = training_row(
         plan.settings,

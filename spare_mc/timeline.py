@@ -63,7 +63,7 @@ def timeline(point, *, seed=0, run=0, limit=1_000_000):
     from .training_setup import kernel_plan
 
     kernel = telling("training")
-    row, events = kernel.timeline(kernel_plan(point.parameters, point.layout), seed, run, limit)
+    row, events = kernel.timeline(kernel_plan(point), seed, run, limit)
     names = kernel.columns(point.layout.redundancy)
     summary = {name: int(value) for name, value in zip(names, row, strict=True)}
     parts = {name: summary[name] for name in kernel.PARTS}

@@ -31,12 +31,7 @@ def resolved(section, groups, redundancy, failures, label):
     for name in rule:
         given = getattr(section, name)
         found[name] = rule[name] if given is None else given
-    if failures.get("failures.clock_level") == "system":
-        if section.clocks not in (None, "system"):
-            raise UserError(
-                f"{label}: training.clocks = {section.clocks!r}: failures.clock_level = 'system' allows 'system'"
-            )
-        found["clocks"] = "system"
+    found["clocks"] = _clocks(section, failures, found["clocks"], label)
     if scheme != "replication":
         for name, allowed in (("placement", "block"), ("handling", "all")):
             if found[name] != allowed:
@@ -61,6 +56,29 @@ def resolved(section, groups, redundancy, failures, label):
         if getattr(section, name) is not None:
             found[name] = float(getattr(section, name))
     return {f"training.{name}": value for name, value in found.items()}
+
+
+def _clocks(section, failures, usual, label):
+    """The rule of the failure clocks: what the failures themselves ask for comes before the rule set's."""
+    from .failure_streams import has_stream, stream_key
+
+    given = section.clocks
+    if failures.get("failures.clock_level") == "system" and not has_stream(failures):
+        if given not in (None, "system"):
+            raise UserError(
+                f"{label}: training.clocks = {given!r}: failures.clock_level = 'system' is one clock of the whole "
+                "system; leave training.clocks out"
+            )
+        return "system"
+    key = stream_key(failures)
+    if key is None:
+        return usual if given is None else given
+    if given is not None:
+        raise UserError(
+            f"{label}: training.clocks = {given!r}: {key} makes failures of its own, whose units are renewed when they "
+            "fail; leave training.clocks out"
+        )
+    return "stream"
 
 
 def _returns(section, found, label):
@@ -123,10 +141,11 @@ def _checkpoint(section, found, label):
     ]
     if len(given) > 1:
         raise UserError(f"{label}: training.{given[0]} and training.{given[1]}: give one of the two")
-    if section.checkpoint == "dynamic" and comes_back({f"training.{k}": v for k, v in found.items()}):
+    if section.checkpoint == "dynamic" and simulates_wipeouts({f"training.{k}": v for k, v in found.items()}):
+        why = "failures come from a stream" if found["clocks"] == "stream" else "groups come back"
         raise UserError(
-            f"{label}: training.checkpoint = 'dynamic': where groups come back the hazard of a wipe-out is not known; "
-            "allowed here: optimal, young, or checkpoint_steps or checkpoint_period in its place"
+            f"{label}: training.checkpoint = 'dynamic': where {why} the hazard of a wipe-out is not known; allowed "
+            "here: optimal, young, or checkpoint_steps or checkpoint_period in its place"
         )
     return {given[0]: getattr(section, given[0])} if given else {"checkpoint": "optimal"}
 
@@ -151,33 +170,35 @@ def survival_curve(parameters, layout):
     return exact.independent_types_curve(n, r) if curve is None else curve
 
 
-def time_to_wipeout(parameters, layout):
-    """Expected time [s] from a fresh start to the wipe-out of the point's scheme: by closed form, or simulated.
+def simulates_wipeouts(parameters):
+    """Whether the mean time to a wipe-out has no closed form: groups come back, or failures come from a stream."""
+    return comes_back(parameters) or parameters["training.clocks"] == "stream"
 
-    Where groups come back before a restart it is an estimate by simulation (``probes``).
-    """
+
+def time_to_wipeout(point):
+    """Expected time [s] from a fresh start to a wipe-out of a Point's scheme: by closed form, or by ``probes``."""
     from . import failure_model, probes
 
-    if comes_back(parameters):
-        return probes.time_to_wipeout(lambda *asked: _plan(parameters, layout, *asked), parameters)
-    return failure_model.time_to_wipeout(survival_curve(parameters, layout), parameters)
+    if simulates_wipeouts(point.parameters):
+        return probes.time_to_wipeout(lambda *asked: _plan(point, *asked), point.parameters)
+    return failure_model.time_to_wipeout(survival_curve(point.parameters, point.layout), point.parameters)
 
 
-def checkpoint_interval(parameters, layout):
-    """Compute time [s] between saves, the save not included, of policies optimal and young."""
+def checkpoint_interval(point):
+    """Compute time [s] between saves, the save not included, of policies optimal and young, for a Point."""
     from . import theory
 
-    p = parameters
+    p = point.parameters
     save, restart = p["training.save_time"], p["training.restart_time"]
     if save == 0:
         return 0.0
-    until = time_to_wipeout(p, layout)
+    until = time_to_wipeout(point)
     if p["training.checkpoint"] == "young":
         return theory.young_period(save, until)
     return theory.checkpoint_period(save, restart, until) - save
 
 
-def dynamic_intervals(parameters, layout):
+def dynamic_intervals(point):
     """``(intervals, width)``: Young's interval at the wipe-out hazard by time since the restart, seconds.
 
     The hazard of a bin is the fall of ln S over it, S(t) = sum_k P(k) Pr[k of N groups failed by t] with all groups
@@ -188,9 +209,9 @@ def dynamic_intervals(parameters, layout):
 
     from .failure_model import unit_law
 
-    p, n = parameters, layout.groups
-    curve = survival_curve(p, layout)
-    until = time_to_wipeout(p, layout)
+    p, n = point.parameters, point.layout.groups
+    curve = survival_curve(p, point.layout)
+    until = time_to_wipeout(point)
     width = 3.0 * until / _BINS
     edges = np.arange(_BINS + 1) * width
     model, clocks = unit_law(p)
@@ -211,25 +232,26 @@ def microseconds(seconds):
     return int(math.floor(seconds * 1e6 + 0.5))
 
 
-def kernel_plan(parameters, layout):
-    """The ``kernels.training_plan`` Plan of a point, for every backend."""
-    intervals, width = _intervals(parameters, layout)
-    return _plan(parameters, layout, parameters.get("training.checkpoint_steps", 0), {}, intervals, width)
+def kernel_plan(point):
+    """The ``kernels.training_plan`` Plan of a Point, for every backend."""
+    intervals, width = _intervals(point)
+    return _plan(point, point.parameters.get("training.checkpoint_steps", 0), {}, intervals, width)
 
 
-def _plan(parameters, layout, save_steps, changes, intervals=None, width=1):
-    from .failure_model import unit_law
+def _plan(point, save_steps, changes, intervals=None, width=1):
     from .kernels import training_plan
     from .kernels import training_settings as names
 
+    parameters, layout = point.parameters, point.layout
     p = {
         key.removeprefix("training."): value
         for key, value in parameters.items()
         if key.startswith("training.")
     }
     times = {name: microseconds(p[name]) for name in _TIMES}
-    mean = parameters["failures.system_mtbf"] * (1 if p["clocks"] == "system" else layout.groups)
-    drawn = dataclasses.replace(unit_law(parameters)[0], mean=mean).kernel()
+    clocks = {"renewal": names.RENEWAL, "fresh": names.FRESH, "system": names.SYSTEM, "stream": names.STREAM}
+    streamed = p["clocks"] == "stream"
+    law, shape, mean, table = (names.EXPONENTIAL, 1.0, 1.0, None) if streamed else _clock(parameters)
     save_kind = {"blocking": names.BLOCKING, "overlapped": names.SAVER, "asynchronous": names.BACKGROUND}
     settings = names.Settings(
         scheme={
@@ -247,10 +269,10 @@ def _plan(parameters, layout, save_steps, changes, intervals=None, width=1):
         restart=times["restart_time"],
         shrink=times["shrink_time"],
         detection=times["detection_delay"],
-        law=drawn.kind,
-        shape=parameters.get("failures.shape", 1.0),
-        mean=1e6 * mean,
-        clocks={"renewal": names.RENEWAL, "fresh": names.FRESH, "system": names.SYSTEM}[p["clocks"]],
+        law=law,
+        shape=shape,
+        mean=mean,
+        clocks=clocks[p["clocks"]],
         extended=int(p["restart"] == "extended"),
         lowest_only=int(p["handling"] == "lowest"),
         resume_after=int(p["resume"] == "after"),
@@ -271,23 +293,33 @@ def _plan(parameters, layout, save_steps, changes, intervals=None, width=1):
     settings = settings._replace(**changes)
     tables = (layout.host_table(), layout.stack_table()) if p["scheme"] == "spare" else (None, None)
     try:
+        stream = point.training_stream if streamed else None
         return training_plan.plan(
-            settings,
-            *tables,
-            intervals=intervals,
-            width=width,
-            table=drawn.table if drawn.kind >= names.LINEAR else None,
+            settings, *tables, intervals=intervals, width=width, table=table, stream=stream
         )
     except ValueError as error:
         raise UserError(f"training: {error}") from None
 
 
-def _intervals(parameters, layout):
+def _clock(parameters):
+    """``(law, shape, mean [us], table)`` of a group's own clock, or of the one clock of the whole system."""
+    from .failure_model import unit_law
+    from .kernels.training_settings import LINEAR
+
+    one = parameters["training.clocks"] == "system"
+    mean = parameters["failures.system_mtbf"] * (1 if one else parameters["cluster.groups"])
+    drawn = dataclasses.replace(unit_law(parameters)[0], mean=mean).kernel()
+    table = drawn.table if drawn.kind >= LINEAR else None
+    return drawn.kind, parameters.get("failures.shape", 1.0), 1e6 * mean, table
+
+
+def _intervals(point):
+    parameters = point.parameters
     if "training.checkpoint_steps" in parameters:
         return None, 1
     if "training.checkpoint_period" in parameters:
         return [microseconds(parameters["training.checkpoint_period"])], 1
     if parameters["training.checkpoint"] == "dynamic":
-        intervals, width = dynamic_intervals(parameters, layout)
+        intervals, width = dynamic_intervals(point)
         return [microseconds(value) for value in intervals], microseconds(width)
-    return [microseconds(checkpoint_interval(parameters, layout))], 1
+    return [microseconds(checkpoint_interval(point))], 1

@@ -109,8 +109,8 @@ def test_the_period_follows_the_simulated_time_to_a_wipe_out():
 
     def until(**training):
         point = study.load({**SMALL, "training": {**base, **training}}).points[0]
-        found = training_setup.time_to_wipeout(point.parameters, point.layout)
-        return found, training_setup.checkpoint_interval(point.parameters, point.layout)
+        found = training_setup.time_to_wipeout(point)
+        return found, training_setup.checkpoint_interval(point)
 
     (_, plain), (never, same), (quick, rare) = until(), until(repair_time=1e9), until(repair_time=600)
     assert float(f"{never:.3g}") == never and quick > 3 * never and rare > 1.5 * same
@@ -121,7 +121,7 @@ def test_the_period_follows_the_simulated_time_to_a_wipe_out():
         "training": {**base, "repair_time": 1e9},
     }
     point = study.load({**SMALL, **exponential}).points[0]
-    simulated = training_setup.time_to_wipeout(point.parameters, point.layout)
+    simulated = training_setup.time_to_wipeout(point)
     from spare_mc import failure_model
 
     exact = failure_model.time_to_wipeout(

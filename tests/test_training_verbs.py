@@ -153,17 +153,15 @@ def test_checkpoint_policies_come_from_the_layouts_own_endurance():
     from spare_mc import exact, theory
 
     point = points_with(checkpoint="optimal")
-    until = training_setup.time_to_wipeout(point.parameters, point.layout)
+    until = training_setup.time_to_wipeout(point)
     curve = exact.survival_curve(point.layout)  # N = 21 is enumerated
     assert until == pytest.approx(theory.time_to_wipeout(curve, 3000.0, "weibull", 0.78))
     save, restart = 58.8235, 600.0
-    best = training_setup.checkpoint_interval(point.parameters, point.layout) + save
+    best = training_setup.checkpoint_interval(point) + save
     around = [theory.availability(p, save, restart, until) for p in (0.99 * best, best, 1.01 * best)]
     assert max(around) == around[1]
     young = points_with(checkpoint="young")
-    assert training_setup.checkpoint_interval(young.parameters, young.layout) == pytest.approx(
-        (2 * save * until) ** 0.5
-    )
+    assert training_setup.checkpoint_interval(young) == pytest.approx((2 * save * until) ** 0.5)
 
 
 def test_dynamic_period_follows_the_hazard():
@@ -171,7 +169,7 @@ def test_dynamic_period_follows_the_hazard():
     base = {k: v for k, v in SMALL["training"].items() if k != "checkpoint_steps"}
     raw = {**SMALL, "layout": {"kind": "contiguous", "redundancy": 1}, "training": {**base, **only}}
     point = study.load(raw).points[0]
-    intervals, width = training_setup.dynamic_intervals(point.parameters, point.layout)
+    intervals, width = training_setup.dynamic_intervals(point)
     # Fresh Weibull groups, the first failure ends it: cumulative hazard N (t / scale)^shape.
     from scipy.special import gamma
 
@@ -181,7 +179,7 @@ def test_dynamic_period_follows_the_hazard():
     np.testing.assert_allclose(intervals, np.sqrt(2 * 58.8235 / hazard), rtol=1e-6)
     assert (np.diff(intervals) > 0).all()  # dense after a restart, rarer later
     redundant = points_with(checkpoint="dynamic")
-    late, _ = training_setup.dynamic_intervals(redundant.parameters, redundant.layout)
+    late, _ = training_setup.dynamic_intervals(redundant)
     assert late[10] > late[len(late) // 3]  # redundancy is used up with time
 
 
