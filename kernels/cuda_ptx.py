@@ -1,4 +1,4 @@
-"""CUDA kernels compiled without a GPU: ``python -m spare_mc.kernels.cuda_ptx 9.0 survival stacks``.
+"""CUDA kernels compiled without a GPU: ``python -m spare_mc.kernels.cuda_ptx 8.0,9.0 survival stacks``.
 
 Prints what each kernel takes, as far as ``ptxas`` is there to tell; a type error in a kernel is an error here.
 Needs NVVM (the extra ``cuda``), no driver.
@@ -72,18 +72,20 @@ def assembled(text, capability):
 
 
 def main(arguments):
-    capability = tuple(map(int, arguments[0].split(".")))
+    capabilities = [tuple(map(int, text.split("."))) for text in arguments[0].split(",")]
     for name in arguments[1:] or MODULES:
         module = importlib.import_module(f"spare_mc.kernels.{MODULES[name]}")
         for title, kernel in module.examples().items():
-            started = time.perf_counter()
-            text = ptx(kernel, capability)
-            spent = time.perf_counter() - started
-            told = ", ".join(f"{key} {value}" for key, value in assembled(text, capability).items())
-            print(
-                f"{title:<34} cc {arguments[0]}: {len(text):>9} bytes of PTX in {spent:5.1f} s; {told}",
-                flush=True,
-            )
+            for capability in capabilities:  # device functions are typed once for all
+                started = time.perf_counter()
+                text = ptx(kernel, capability)
+                spent = time.perf_counter() - started
+                told = ", ".join(f"{key} {value}" for key, value in assembled(text, capability).items())
+                print(
+                    f"{title:<34} cc {capability[0]}.{capability[1]}: {len(text):>9} bytes of PTX "
+                    f"in {spent:5.1f} s; {told}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":
