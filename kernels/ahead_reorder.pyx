@@ -5,7 +5,7 @@ import numpy as np
 
 from .controller_state import blank_state, plan
 from .reorder_columns import BY_FAILURES, COLUMNS, PHASES, STREAM_COLUMNS, pattern_memory
-from .reorder_life import Decision, events
+from .reorder_life import Decision, batches, events
 from .stream_layouts import reorder_layout as stream_layout
 from .stream_plan import blank_pattern, memory
 
@@ -200,15 +200,21 @@ cdef class Controller:
         return told(&self.small, groups) if self.is_small else told(&self.large, groups)
 
 
-def decisions(plan, seed, trial, batch=1):
+def decisions(plan, seed, trial, batch=1, pattern=None):
     """One life, decision by decision: ``reorder.decisions``, its arguments and its events."""
+    order, ends, times = drawn_order(plan, seed, trial, batch) if pattern is None else pattern
+    state = blank_state(plan)
+    return events(plan, state, order, Controller(plan, state).decided, ends, times)
+
+
+def drawn_order(plan, seed, trial, batch):
+    """Groups by the trial's keys, the ends of its batches, no times."""
     cdef pattern p
     memory = pattern_memory(plan.stacks.shape[0])
     bind_pattern(&p, memory)
     draw_full(p.keys, p.groups, seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF, trial)
     sort_groups(&p)
-    state = blank_state(plan)
-    return events(plan, state, memory[1], Controller(plan, state).decided, batch)
+    return memory[1], batches(len(memory[1]), batch), None
 
 
 cdef void stream_live(

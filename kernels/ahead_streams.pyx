@@ -11,7 +11,7 @@ from .stream_plan import SURVIVAL_COLUMNS, blank_pattern, memory, plan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-__all__ = ["hits", "memory", "plan", "stream_layout", "stream_lives"]
+__all__ = ["hits", "memory", "pattern", "plan", "stream_layout", "stream_lives"]
 
 include "ahead_arrays.pxi"
 include "ahead_draws.pxi"
@@ -38,6 +38,19 @@ def hits(plan, seed, trial, int64_t horizon, int64_t[::1] times not None, int32_
                 count += 1
         finish(&s)
     return count
+
+
+def pattern(plan, hosting, seed, trial):
+    """How the groups of one trial fail: ``stream_patterns.pattern``, its arguments and its numbers."""
+    cdef stream s
+    cdef stream_pattern p
+    drawn, held = memory(plan), blank_pattern(len(hosting.types))
+    bind_stream(&s, plan, drawn, seed, trial)
+    bind_stream_pattern(&p, hosting, held)
+    with nogil:
+        follow(&s, &p)
+    lost = held.ends[p.events - 1] if p.events else 0
+    return held.order[:lost].copy(), held.ends[: p.events].copy(), held.times[: p.events].copy(), bool(p.wiped)
 
 
 def stream_lives(stream_plan, layout, seed, uint64_t first, int64_t[:, ::1] rows not None):

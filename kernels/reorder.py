@@ -23,7 +23,7 @@ from .controller_jit import device, inner
 from .controller_state import LABEL, OUT, SCRATCH
 from .philox import pattern_keys, split64
 from .reorder_columns import BY_FAILURES, COLUMNS, PHASES, pattern_memory
-from .reorder_life import Decision, events
+from .reorder_life import Decision, batches, events
 
 __all__ = ["BY_FAILURES", "COLUMNS", "PHASES", "decisions", "failure_order", "lives", "plan"]
 
@@ -146,14 +146,18 @@ def failure_order(keys, order, starts):
         order[j] = g
 
 
-def decisions(plan, seed, trial, batch=1):
+def decisions(plan, seed, trial, batch=1, pattern=None):
     """The life of one trial, decision by decision: a generator of ``reorder_life.Event``, the last one the wipe-out.
 
-    Same device functions, order and batches as lives(); for teaching, plots and tests.
+    Same device functions, order and batches as lives(); for teaching, plots and tests. pattern: (order, ends, times)
+    of a failure stream (``stream_patterns.pattern``) in place of the order of the trial's keys and batches.
     """
-    keys, order, starts = pattern_memory(plan.stacks.shape[0])
-    pattern_keys(keys, *split64(seed), np.uint64(trial))
-    failure_order(keys, order, starts)
+    if pattern is None:
+        keys, order, starts = pattern_memory(plan.stacks.shape[0])
+        pattern_keys(keys, *split64(seed), np.uint64(trial))
+        failure_order(keys, order, starts)
+        pattern = order, batches(len(order), batch), None
+    order, ends, times = pattern
     state = plain_state(plan)
 
     def decided(groups):
@@ -162,4 +166,4 @@ def decisions(plan, seed, trial, batch=1):
         made = (int(value) for value in decide(plan, state))
         return Decision(*made, *(int(state.reg[place]) for place in (BEFORE, DEPTH, FOUND)))
 
-    return events(plan, state, order, decided, batch)
+    return events(plan, state, order, decided, ends, times)

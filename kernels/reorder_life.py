@@ -33,6 +33,7 @@ class Event(NamedTuple):
     before: np.ndarray  # int32[N, r], stacks before the decision, -1 padded; dead groups': as they died
     after: np.ndarray  # int32[N, r], stacks after it
     alive: np.ndarray  # bool[N], after the failures
+    time: int | None  # when the groups failed [us]; None where orders are drawn without times
 
 
 class Decision(NamedTuple):
@@ -47,18 +48,23 @@ class Decision(NamedTuple):
     uncovered: int
 
 
-def events(plan, state, order, decided, batch):
-    """A generator of Event, the last one the wipe-out.
+def batches(groups, batch):
+    """How many groups are out after each batch of so many, up to all of them."""
+    return [*range(batch, groups, batch), groups]
+
+
+def events(plan, state, order, decided, ends, times=None):
+    """A generator of Event, the last one the wipe-out, unless the failures end before.
 
     plan, state : of ``controller_state``; the kernel works on the state's arrays
-    order : int32[N], groups in failure order
+    order : int32[...], groups in failure order
     decided : callable (tuple of groups) -> Decision; takes them out and decides
-    batch : failures found together and decided on at once
+    ends : how many groups are out after each batch of failures that are found together and decided on at once
+    times : of these batches [us], or None
     """
-    phase, k = None, 0
-    while phase != PHASES.index("wipe-out"):
-        groups = tuple(int(g) for g in order[k : k + batch])
-        k += len(groups)
+    k = 0
+    for place, end in enumerate(ends):
+        groups, k = tuple(int(g) for g in order[k:end]), int(end)
         before = _padded(plan, state)
         made = decided(groups)
         phase = made.phase
@@ -68,7 +74,10 @@ def events(plan, state, order, decided, batch):
         yield Event(
             k, groups, phase, made.moves, promotions, made.depth_before, made.depth_after, made.uncovered,
             made.patch, made.changed, before, after, state.table[LABEL] != OUT,
+            None if times is None else int(times[place]),
         )  # fmt: skip
+        if phase == PHASES.index("wipe-out"):
+            return
 
 
 def _padded(plan, state):

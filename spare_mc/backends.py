@@ -425,6 +425,16 @@ def telling(measure):
     return choose(name, (measure,)).kernel(measure)
 
 
+def telling_stream():
+    """The kernels that draw the pattern of one trial of a failure stream; see ``telling``."""
+    cython = BACKENDS["cython"]
+    if cython.missing(("survival",)) is None:
+        return cython.stream_kernel("survival")
+    from .kernels import stream_patterns
+
+    return stream_patterns
+
+
 def _refusals(backend, wanted, points):
     """Why a backend cannot do the first of the points that it cannot do; None when it can do all."""
     told = (backend.refusal(measure, point) for point in points for measure in wanted)
