@@ -14,7 +14,7 @@ from . import engine, study
 from .paired import mean_difference, open_ended
 from .training_setup import checkpoint_interval
 
-FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0)  # of the period of best availability at the layout's own endurance
+FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0)  # of the period of best useful fraction at the layout's own endurance
 
 
 @dataclass
@@ -67,7 +67,7 @@ def candidates(raw, factors=FACTORS):
     """Points of a swept study dict, each at several checkpoint periods unless the study fixes the checkpoints.
 
     raw : dict of sections as ``study.load`` takes it; [training] without any checkpoint key gets
-        ``checkpoint_period`` = factor times the period of best availability of the point's own endurance, save excluded
+        ``checkpoint_period`` = factor times the period of best useful fraction at the point's own endurance, no save in
     """
     training = raw.get("training", {})
     fixed = any(training.get(k) is not None for k in ("checkpoint_steps", "checkpoint_period", "checkpoint"))

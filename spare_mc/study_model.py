@@ -99,7 +99,7 @@ class Training(Section):
     ) = None
     checkpoint: optional(
         Literal["young", "optimal", "dynamic"],
-        "young: Young's period; optimal: the period of best availability; both at the layout's own mean time to "
+        "young: Young's period; optimal: the period of best useful fraction; both at the layout's own mean time to "
         "wipe-out, simulated where groups come back; dynamic: Young's period at the wipe-out hazard of the time "
         "since the restart (default: optimal)",
     ) = None

@@ -281,6 +281,12 @@ def test_verbs_print_and_draw(tmp_path, capsys):
     few = ("--system-mtbf", "5 h", "--steps", 50, "--runs", 2, "--max-runs", 4, "--quiet")
     status, out, _ = spare_mc(capsys, "optimize", "-N", 20, "--scheme", "checkpoint-only", *few)
     assert status == 0 and "closed form, no failure masked: T_c =" in out and "r* =" not in out
+    status, out, _ = spare_mc(capsys, "optimize", "-N", 20, "-r", 3, "--scheme", "replication", *few)
+    assert status == 0 and "mean failures to interruption" in out, "the last block is short"
+    status, out, _ = spare_mc(capsys, "optimize", "-N", 20, "-r", 4, "--repair-time", "1 h", *few)
+    assert status == 0 and "no closed form where groups come back" in out and "r* =" not in out
+    status, out, _ = spare_mc(capsys, "optimize", "-N", 20, "-r", 4, "--max-wall", 60, *few)
+    assert status == 0 and "no setting finishes" in out and "nan" not in out
     status, out, _ = spare_mc(capsys, "optimize", "-N", 20, "-r", "2,4", "--scheme", "replication", *few)
     assert status == 0 and "mean failures to interruption" in out and "r* =" not in out
     status, out, _ = spare_mc(

@@ -25,7 +25,7 @@ def command(study, runs, max_runs, threads, output, quiet, as_json, **flags):
 
     Candidates are all combinations of the values given; without redundancies, those from 2 to twice the paper's
     shortcut for which there is a layout, and 1 (no failure masked) where the closed forms would have it so; without a
-    checkpoint key, five periods around the one of best availability. The paper's r* and T_c are shown beside.
+    checkpoint key, five periods around the one of best useful fraction. The paper's r* and T_c are shown beside.
 
     \b
     spare-mc optimize -N 600 --system-mtbf 300 --law weibull --shape 0.78
@@ -86,6 +86,11 @@ def _print(asked, settings, rounds):
 
     left = [s for s in settings if s.left]
     best = settings[0].result
+    if not any("time_to_train_s" in s.result.estimates for s in settings):
+        print(
+            f"no setting finishes its runs within training.max_wall = {best.parameters['training.max_wall']:g} s"
+        )
+        return
     heading = (
         f"Settings that cannot be told from the best at {100 * asked.confidence:g} % confidence "
         f"({len(left)} of {len(settings)}, {rounds} rounds)"
@@ -127,13 +132,21 @@ def _print(asked, settings, rounds):
         )
     if sum(s.left for s in settings) > 1 and all(s.result.runs == best.runs for s in settings if s.left):
         print(f"more runs (--max-runs above {best.runs}) would tell more of them apart")
-    _print_closed_forms(best.parameters)
+    _print_closed_forms(best)
 
 
-def _print_closed_forms(p):
+def _print_closed_forms(best):
     """What the paper would choose; for the schemes it compares with, the period at their mean time to a restart."""
-    from spare_mc import theory
+    from spare_mc import exact, theory
+    from spare_mc.layouts import Layout
+    from spare_mc.training_setup import simulates_wipeouts
 
+    p = best.parameters
+    if simulates_wipeouts(p):
+        print(
+            "no closed form where groups come back or failures come from a stream: periods are of simulated lives"
+        )
+        return
     n, save, restart = p["cluster.groups"], p["training.save_time"], p["training.restart_time"]
     mtbf, redundancy = p["failures.system_mtbf"], p["layout.redundancy"]
 
@@ -145,8 +158,10 @@ def _print_closed_forms(p):
     elif p["training.scheme"] == "replication":
         told = "at the mean failures to interruption of the best setting's r"
         if n % redundancy:  # the closed form is about blocks of one size
-            return
-        print(f"closed form, {told}: {period(theory.replication_failures_to_interruption(n, redundancy))}")
+            failures = float(exact.survival_curve(Layout.partition(n, redundancy)).sum())
+        else:
+            failures = theory.replication_failures_to_interruption(n, redundancy)
+        print(f"closed form, {told}: {period(failures)}")
     else:
         shortcut, by_cost = theory.redundancy_shortcut(n), theory.best_redundancy(n, mtbf, save, restart)
         print(
