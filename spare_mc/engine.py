@@ -88,7 +88,8 @@ def run(
     Returns an Outcome. An interrupt (Ctrl-C), or a worker that dies, stops handing out blocks, keeps those that were
     running, and is raised again, a dead worker as WorkerError.
     """
-    chosen = backends.choose(backend, study.measures, study)
+    # only of this machine is it known whether it has a GPU
+    chosen = backends.choose(backend, study.measures, study if executor is None else None, study.points)
     if executor is None:
         workers = chosen.workers(check_threads(threads))
         with ThreadPoolExecutor(workers, thread_name_prefix="spare-mc") as pool:

@@ -118,7 +118,8 @@ def _run(study, output, backend, pool, workers, executor, shard, quiet, dry_run,
     from spare_mc.progress import reporter
 
     asked = studies.load(study, overrides_of(flags))
-    chosen = backends.choose(backend, asked.measures, asked)
+    local = executor in ("threads", "processes")  # of other machines it is not known whether they have a GPU
+    chosen = backends.choose(backend, asked.measures, asked if local else None, asked.points)
     workers = check_threads(workers)
     if executor == "threads":
         workers = chosen.workers(workers)
