@@ -283,6 +283,23 @@ def test_verbs_print_and_draw(tmp_path, capsys):
     assert status == 0 and "closed form, no failure masked: T_c =" in out and "r* =" not in out
     status, out, _ = spare_mc(capsys, "optimize", "-N", 20, "-r", 3, "--scheme", "replication", *few)
     assert status == 0 and "mean failures to interruption" in out, "the last block is short"
+    often = (
+        "--system-mtbf",
+        100,
+        "--restart-time",
+        60,
+        "--steps",
+        20,
+        "--runs",
+        2,
+        "--max-runs",
+        4,
+        "--quiet",
+    )
+    status, out, _ = spare_mc(capsys, "optimize", "-N", 21, "-r", "4,5", *often)
+    assert status == 0 and "no layout lies beyond it" in out, (
+        "21 groups have no golomb layout of redundancy 6"
+    )
     status, out, _ = spare_mc(capsys, "optimize", "-N", 20, "-r", 4, "--repair-time", "1 h", *few)
     assert status == 0 and "no closed form where groups come back" in out and "r* =" not in out
     status, out, _ = spare_mc(capsys, "optimize", "-N", 20, "-r", 4, "--max-wall", 60, *few)

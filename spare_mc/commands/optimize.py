@@ -127,12 +127,29 @@ def _print(asked, settings, rounds):
     table.print()
     tried = sorted({s.result.parameters["layout.redundancy"] for s in settings})
     if len(tried) > 1 and (at := best.parameters["layout.redundancy"]) in (tried[-1], max(tried[0], 2)):
+        advice = (
+            "try beyond it"
+            if at != tried[-1] or _possible(best.parameters, at + 1)
+            else "no layout lies beyond it"
+        )
         print(
-            f"the best redundancy, {at}, is at the edge of those tried ({tried[0]} to {tried[-1]}): try beyond it"
+            f"the best redundancy, {at}, is at the edge of those tried ({tried[0]} to {tried[-1]}): {advice}"
         )
     if sum(s.left for s in settings) > 1 and all(s.result.runs == best.runs for s in settings if s.left):
         print(f"more runs (--max-runs above {best.runs}) would tell more of them apart")
     _print_closed_forms(best)
+
+
+def _possible(p, redundancy):
+    """Whether there is a layout of a point's family and size with another redundancy."""
+    from spare_mc.errors import UserError
+    from spare_mc.layouts import Layout
+
+    try:
+        Layout.from_kind(p["layout.kind"], p["cluster.groups"], redundancy)
+    except UserError:
+        return False
+    return True
 
 
 def _print_closed_forms(best):
