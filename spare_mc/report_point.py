@@ -33,9 +33,10 @@ def beside(result):
         return {}
     groups, redundancy = int(p["cluster.groups"]), int(p["layout.redundancy"])
     try:
-        curve = exact.survival_curve(result.layout)
+        layout = result.layout
     except ValueError:  # a host table that the file holds only by its hash
-        curve = None
+        layout = None
+    curve = None if layout is None else exact.survival_curve(layout)
     mu = theory.mu(groups, redundancy)
     index = None if curve is None else float(curve.sum())
     values = {
@@ -48,6 +49,10 @@ def beside(result):
         # mu m counts failures of groups; the clocks of fresh nodes or GPUs say little of the mean between those
         stated = mu * p["failures.system_mtbf"] if "failures.clock_level" not in p else None
         values["time_to_interruption_s"] = (until, stated)
+    if result.runs and layout is not None:
+        from .training_closed_forms import closed_forms
+
+        values |= {name: (None, value) for name, value in closed_forms(p, layout).items()}
     return values
 
 

@@ -149,7 +149,7 @@ def _print_headline(results):
         "published",
         "availability",
         "published",
-        "our best r",
+        "best r run here",
         "its ratio",
     ):
         table.add_column(heading, right=True)

@@ -128,6 +128,7 @@ _SECTIONS = {
 def _values(point, save_time, restart_time):
     """JSON key -> value; None where nothing is known for the layout."""
     from spare_mc import exact, failure_model, theory
+    from spare_mc.layouts import Layout
 
     p, layout = point.parameters, point.layout
     n, r = layout.groups, layout.redundancy
@@ -152,7 +153,7 @@ def _values(point, save_time, restart_time):
         "mu_error": None if index is None else mu / index - 1,
         "exact_endurable_failures": None if index is None else index - 1,
         "independent_types_wipeout_index": float(independent.sum()),
-        "replication_wipeout_index": None if n % r else theory.replication_failures_to_interruption(n, r),
+        "replication_wipeout_index": float(exact.survival_curve(Layout.partition(n, r)).sum()),
         **_rare_loss(layout),
         "mean_least_stack_bound": theory.mean_least_stack_bound(n, r),
         "least_stack_bound_at_mu": int(theory.least_stack_bound(min(math.floor(mu), n - 1), n)),
