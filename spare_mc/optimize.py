@@ -12,7 +12,7 @@ import numpy as np
 
 from . import engine, study
 from .paired import mean_difference, open_ended
-from .training_setup import checkpoint_interval
+from .training_setup import checkpoint_interval, simulates_wipeouts
 
 FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0)  # of the period of best useful fraction at the layout's own endurance
 
@@ -37,20 +37,33 @@ def offer_redundancies(raw):
     from .errors import UserError
     from .layouts import Layout
 
-    layout = raw.setdefault("layout", {})
-    if raw.get("training", {}).get("scheme") == "checkpoint-only":
+    layout, training = raw.setdefault("layout", {}), raw.get("training", {})
+    schemes = training.get("scheme", "spare")
+    schemes = list(schemes) if isinstance(schemes, list) else [schemes]
+    if schemes == ["checkpoint-only"]:
         layout["redundancy"] = 1
         return
-    alone = {section: raw[section] for section in ("cluster", "failures", "training") if section in raw}
+    if schemes == ["replication"]:
+        layout.setdefault("kind", "partition")  # its blocks are of any size, golomb rulers are not
+    masking = {**training, "scheme": [s for s in schemes if s != "checkpoint-only"]}
+    alone = {section: raw[section] for section in ("cluster", "failures") if section in raw}
     points = study.load(
-        {**alone, "study": {"measure": ["training"]}, "layout": {"kind": "contiguous", "redundancy": 2}}
+        {
+            **alone,
+            "training": masking,
+            "study": {"measure": ["training"]},
+            "layout": {"kind": "contiguous", "redundancy": 2},
+        }
     ).points
     sizes = sorted({point.layout.groups for point in points})
     highest = max(2 * theory.redundancy_shortcut(n) for n in sizes)
     lowest = min(theory.best_redundancy(*(p.parameters[k] for k in _COST_KEYS)) for p in points)
-    layout["redundancy"] = list(range(1 if lowest <= 2 else 2, min(highest, sizes[0]) + 1))
+    least = 1 if lowest <= 2 or len(masking["scheme"]) < len(schemes) else 2
+    layout["redundancy"] = list(range(least, min(highest, sizes[0]) + 1))
     excluded = raw.setdefault("sweep", {}).get("exclude") or []
     excluded = [excluded] if isinstance(excluded, str) else list(excluded)
+    if len(masking["scheme"]) < len(schemes):
+        excluded.append("(scheme == 'checkpoint-only') != (redundancy == 1)")
     for groups in sizes:
         for redundancy in layout["redundancy"]:
             try:
@@ -77,8 +90,11 @@ def candidates(raw, factors=FACTORS):
     points = []
     for point in loaded.points:
         base = checkpoint_interval(point)
-        for factor in factors:
-            period = float(f"{factor * base:.4g}")  # a period people can type again
+        periods = [factor * base for factor in factors]
+        told = paper_choice(point.parameters)
+        if told and told[0] == point.layout.redundancy:
+            periods.append(told[1])
+        for period in (float(f"{period:.4g}") for period in periods):  # periods people can type again
             parameters = {k: v for k, v in point.parameters.items() if k != "training.checkpoint"}
             points.append(
                 study.Point({**parameters, "training.checkpoint_period": max(period, 1e-6)}, point.layout)
@@ -86,6 +102,22 @@ def candidates(raw, factors=FACTORS):
     unique = {point.id: point for point in points}
     loaded.points = list(unique.values())
     return loaded
+
+
+def paper_choice(parameters):
+    """``(r*, compute time between saves [s])`` as the paper would choose for a SPARe point, or None for another.
+
+    r* by its shortcut, T_c at T_f = mu m, less the save.
+    """
+    from . import theory
+
+    p = parameters
+    if p["training.scheme"] != "spare" or simulates_wipeouts(p):
+        return None
+    n, save, restart = p["cluster.groups"], p["training.save_time"], p["training.restart_time"]
+    redundancy = theory.redundancy_shortcut(n)
+    until = theory.mu(n, redundancy) * p["failures.system_mtbf"]
+    return redundancy, float(f"{theory.checkpoint_period(save, restart, until) - save:.4g}")
 
 
 def optimize(asked, *, runs=8, max_runs=256, threads=None, progress=None, have=None, keep=None):

@@ -25,7 +25,7 @@ def command(study, runs, max_runs, threads, output, quiet, as_json, **flags):
 
     Candidates are all combinations of the values given; without redundancies, those from 2 to twice the paper's
     shortcut for which there is a layout, and 1 (no failure masked) where the closed forms would have it so; without a
-    checkpoint key, five periods around the one of best useful fraction. The paper's r* and T_c are shown beside.
+    checkpoint key, five periods around the one of best useful fraction, and the paper's at its r*, whose cost is told.
 
     \b
     spare-mc optimize -N 600 --system-mtbf 300 --law weibull --shape 0.78
@@ -80,9 +80,7 @@ def _record(setting):
 
 
 def _print(asked, settings, rounds):
-    from spare_mc import report
-    from spare_mc.printing import Table, bold
-    from spare_mc.training_setup import failure_free_time
+    from spare_mc.optimize import paper_choice
 
     left = [s for s in settings if s.left]
     best = settings[0].result
@@ -95,37 +93,14 @@ def _print(asked, settings, rounds):
         f"Settings that cannot be told from the best at {100 * asked.confidence:g} % confidence "
         f"({len(left)} of {len(settings)}, {rounds} rounds)"
     )
-    print(bold(heading))
-    table = Table()
-    keys = [k for k in report.varying([s.result for s in settings]) if k != "training.checkpoint_period"]
-    headings = [
-        *(k.split(".")[1] for k in keys),
-        "checkpoint [s]",
-        "runs",
-        "time-to-train [days]",
-        "ratio",
-        "slower than best [%]",
-    ]
-    for heading in headings:
-        table.add_column(heading, right=True)
-    for setting in left:
-        p, e = setting.result.parameters, setting.result.estimates
-        total = e.get("time_to_train_s")
-        base = best.estimates["time_to_train_s"].mean if "time_to_train_s" in best.estimates else float("nan")
-        d = setting.difference
-        slower = "best" if setting is settings[0] else (
-            f"{100 * d.mean / base:+.2f} ({100 * d.low / base:+.2f} .. {100 * d.high / base:+.2f})"
-        )  # fmt: skip
-        table.add_row(
-            *(report.cell(p.get(k)) for k in keys),
-            _checkpoint(p),
-            str(setting.result.runs),
-            "not finished" if total is None else f"{total.mean / 86400:.3f}",
-            "-" if total is None else f"{total.mean / failure_free_time(p):.4f}",
-            slower,
-        )
-    table.print()
+    _print_settings(heading, left, settings)
     tried = sorted({s.result.parameters["layout.redundancy"] for s in settings})
+    if len(tried) > 1:
+        by_redundancy = {}
+        for setting in sorted(settings, key=lambda s: s.difference.mean):
+            by_redundancy.setdefault(setting.result.parameters["layout.redundancy"], setting)
+        print()
+        _print_settings("The best setting of each redundancy", [by_redundancy[r] for r in tried], settings)
     if len(tried) > 1 and (at := best.parameters["layout.redundancy"]) in (tried[-1], max(tried[0], 2)):
         advice = (
             "try beyond it"
@@ -138,6 +113,56 @@ def _print(asked, settings, rounds):
     if sum(s.left for s in settings) > 1 and all(s.result.runs == best.runs for s in settings if s.left):
         print(f"more runs (--max-runs above {best.runs}) would tell more of them apart")
     _print_closed_forms(best)
+    for setting in settings:
+        p = setting.result.parameters
+        if paper_choice(p) == (p["layout.redundancy"], p.get("training.checkpoint_period")):
+            print(f"the paper's choice, {_called(p)}: {_slower(setting, settings)} against the best")
+
+
+def _print_settings(heading, shown, settings):
+    """A table of some settings; ``settings`` are all of them, the best first."""
+    from spare_mc import report
+    from spare_mc.printing import Table, bold
+    from spare_mc.training_setup import failure_free_time
+
+    print(bold(heading))
+    table = Table()
+    keys = [k for k in report.varying([s.result for s in settings]) if k != "training.checkpoint_period"]
+    for told in (
+        *(k.split(".")[1] for k in keys),
+        "between saves [s]",
+        "runs",
+        "time-to-train [days]",
+        "ratio",
+        "slower than best [%]",
+    ):
+        table.add_column(told, right=True)
+    for setting in shown:
+        p, total = setting.result.parameters, setting.result.estimates.get("time_to_train_s")
+        table.add_row(
+            *(report.cell(p.get(k)) for k in keys),
+            _checkpoint(p),
+            str(setting.result.runs),
+            "not finished" if total is None else f"{total.mean / 86400:.3f}",
+            "-" if total is None else f"{total.mean / failure_free_time(p):.4f}",
+            _slower(setting, settings),
+        )
+    table.print()
+
+
+def _slower(setting, settings):
+    """How much slower than the best a setting is, with the simultaneous interval."""
+    if setting is settings[0]:
+        return "best"
+    total, d = settings[0].result.estimates.get("time_to_train_s"), setting.difference
+    if total is None:
+        return "-"
+    low, high = (f"{100 * end / total.mean:+.2f}" if end is not None else "?" for end in (d.low, d.high))
+    return f"{100 * d.mean / total.mean:+.2f} ({low} .. {high})"
+
+
+def _called(p):
+    return f"{p['layout.kind']}, r = {p['layout.redundancy']}, {_checkpoint(p)} s between saves"
 
 
 def _possible(p, redundancy):
