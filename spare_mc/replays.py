@@ -48,6 +48,11 @@ def resolved(section, groups, per_group, per_node, label):
         raise UserError(
             f"{label}: replay.block = {block:g} s: must be at most the length of the log, {window:g} s"
         )
+    if block and block * len(times) < window / 10:
+        raise UserError(
+            f"{label}: replay.block = {block:g} s: must be at least {window / len(times) / 10:.4g} s, a tenth of the "
+            "mean time between failures: shorter pieces of the log hold hardly any"
+        )
     count = _cluster_units(section.unit_is, groups, per_group, per_node, label)
     if section.mapping == "fixed" and count > exist:
         raise UserError(

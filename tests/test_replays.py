@@ -82,6 +82,7 @@ REFUSED = [
     ({}, "replay.units is missing: 4 units appear"),
     ({"units": 3}, "replay.units = 3: 4 units appear"),
     ({"units": 10, "block": "11 h"}, "at most the length of the log"),
+    ({"units": 10, "block": 300.0}, "at least 600 s, a tenth"),
     ({"units": 5, "mapping": "fixed"}, "the log has 5 units, the cluster 10"),
     ({"units": 10, "options": "tiem=x"}, "did you mean 'time'"),
     ({"units": 10, "failures": {"system_mtbf": 5}}, "failures.system_mtbf: replay.log drives the failures"),
