@@ -9,6 +9,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from . import backends
+from .backend import on_stream
 from .study import Point
 from .tallies import Tally
 
@@ -48,7 +49,7 @@ def run_pieces(backend, pieces):
         chosen = backends.choose(backend, wanted)
         for measure in wanted:
             mine = (piece.point.parameters for piece in pieces if piece.measure == measure)
-            chosen.load(measure, any(backends.on_stream(measure, parameters) for parameters in mine))
+            chosen.load(measure, any(on_stream(measure, parameters) for parameters in mine))
     found = []
     for piece in pieces:
         plan = _plans.get(chosen, piece.measure, piece.point)

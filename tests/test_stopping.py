@@ -212,7 +212,10 @@ def test_time_goes_where_the_interval_is_widest():
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ({"endurable": 0.1}, "unknown estimate 'endurable'; did you mean 'endurable_failures'"),
+        (
+            {"endurable_failure": 0.1},
+            "unknown estimate 'endurable_failure'; did you mean 'endurable_failures'",
+        ),
         ({"mean_stack": 0}, "mean_stack = 0.0: must be a relative half-width above 0"),
         ({"mean_stack": -1}, "must be a relative half-width above 0"),
         ({"availability": 0.1}, "needs study.measure = training, which is not asked for"),

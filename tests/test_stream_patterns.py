@@ -11,6 +11,7 @@ from stream_cases import GROUPS, LAWS, PLANS, SEED
 
 from spare_mc import backends, exact
 from spare_mc.agreement import compare
+from spare_mc.backend import Streamed
 from spare_mc.estimates import interruption_times
 from spare_mc.kernels import reference_stream_lives, reference_streams, stream_layouts, stream_patterns
 from spare_mc.kernels import stream_plan as sp
@@ -43,7 +44,7 @@ def computed(name, measure, plan, layout, first=FIRST, count=COUNT, seed=SEED):
     backend = backends.BACKENDS[name]
     if measure not in backend.streams or backend.missing([measure]):
         pytest.skip(f"{name} cannot do {measure} here")
-    held = backends.Streamed(plan, backend.prepared_for_stream(measure, layout))
+    held = Streamed(plan, backend.prepared_for_stream(measure, layout))
     return backend._streamed(measure, held, layout, seed, first, count)
 
 
