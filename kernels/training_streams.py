@@ -10,6 +10,7 @@ import numpy as np
 from .training_state import HITS, HITS_COUNT, HITS_ROOM, HORIZON, SHORT, make_state
 
 LATEST = 2**61  # us: beyond every time of a run
+MOST_HITS = 2**24  # held for a run at once: about 1 GB
 
 
 def run_on_hits(plan, first, rows, limit, table, hits, run_one):
@@ -27,6 +28,11 @@ def run_on_hits(plan, first, rows, limit, table, hits, run_one):
     for i in range(rows.shape[0]):
         while True:
             count = hits(first + i, horizon, times, groups)
+            if count > MOST_HITS:
+                raise MemoryError(
+                    f"run {first + i} meets more than {MOST_HITS:,} failures of its stream, as one does that never "
+                    "finishes; a shorter training.max_wall ends it"
+                )
             if count > len(times):
                 room = 2 * count
                 state = make_state(s, plan.scale, table, plan.table, limit, room)

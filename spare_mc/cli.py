@@ -123,8 +123,9 @@ def main(arguments=None):
     except WorkerError as error:
         _fail(error)
         status = 3
-    except MemoryError:
-        status = _fail("out of memory: fewer groups, a lower redundancy or fewer --threads need less")
+    except MemoryError as error:
+        usual = "fewer groups, a lower redundancy or fewer --threads need less"
+        status = _fail(f"out of memory: {str(error) or usual}")
     except (KeyboardInterrupt, click.Abort) as error:
         stored = getattr(error, "stored", None) or getattr(error.__cause__, "stored", None)
         more = f"; what was counted is in {stored}, the same command goes on from there" if stored else ""

@@ -32,8 +32,14 @@ def resolved(section, cluster, per_group, label, placed=False):
     labels = _table(section, levels, label) if section.table is not None else {}
     if section.columns is not None and section.table is None:
         raise UserError(f"{label}: domains.columns = {section.columns!r}: needs domains.table")
+    gpus = cluster.groups * per_group
     for level in levels:
         found |= _level(section, level, cluster, labels, label)
+        size = found.get(f"domains.{level}_size", 0)
+        if size > gpus:
+            raise UserError(f"{label}: domains.{level}_size = {size}: the cluster has {gpus:,} GPUs")
+        if level in labels:
+            found[f"domains.{level}_domains"] = _count(labels[level], -(-gpus // cluster.gpus_per_node))
     if labels:
         inputs["labels"] = labels
         found["domains.table"] = placement.digest(*(labels[level] for level in sorted(labels)))
@@ -76,6 +82,12 @@ def members_of(parameters, level, owner, inputs):
     return placement.members(domain, owner, len(kinds))
 
 
+def _count(labels, nodes):
+    """Domains of a level that so many nodes lie in, the table taken over again where it ends."""
+    copies, rest = divmod(nodes, len(labels))
+    return copies * len(np.unique(labels)) + len(np.unique(labels[:rest]))
+
+
 def _refuse_idle(section, levels, placed, label):
     """Refuse keys of levels without events, and a placement of nothing: they would do nothing."""
     for level in DOMAIN_LEVELS:
@@ -114,7 +126,8 @@ def _level(section, level, cluster, labels, label):
         return found
     if size is None:
         if level != "node":
-            raise UserError(f"{label}: {key}_size is missing: how many GPUs one {level} has")
+            what = "power domain" if level == "power" else level
+            raise UserError(f"{label}: {key}_size is missing: how many GPUs one {what} has")
         size = cluster.gpus_per_node
     return found | {f"{key}_size": size}
 
@@ -130,6 +143,10 @@ def _table(section, levels, label):
     if len(rows) < 2:
         raise UserError(f"{name}: must have a header and a row a node")
     header = rows[0]
+    folded = [column.lower() for column in header]
+    twice = next((column for column in header if folded.count(column.lower()) > 1), None)
+    if twice is not None:
+        raise UserError(f"{name}: column {twice!r} is there twice")
     uneven = next((i for i, row in enumerate(rows, 1) if len(row) != len(header)), None)
     if uneven:
         raise UserError(
@@ -177,7 +194,7 @@ def _numbered(values):
 
     def natural(label):
         return [
-            (0, int(part), "") if part.isdigit() else (1, 0, part)
+            (0, int(part), "") if part.isdecimal() else (1, 0, part)
             for part in re.split(r"(\d+)", label)
             if part
         ]

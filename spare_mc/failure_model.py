@@ -13,7 +13,8 @@ from .errors import UserError
 from .laws import LAWS, LEVELS, convert_mtbf, law
 
 LAW_KEYS = ("shape", "ages", "rates", "early_rate", "early_age", "wear_age", "gaps")
-_RUN = re.compile(r"\s*(\d+)\s*[x*]\s*([0-9.eE+-]+)\s*$")
+_RUN = re.compile(r"\s*(\d+)\s*[x*]\s*(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)\s*$")
+_MOST_RATE = 1e6  # of a lemon or a group, and its inverse the least
 
 
 def resolved(section, cluster, per_group, label):
@@ -28,7 +29,7 @@ def resolved(section, cluster, per_group, label):
     if "gaps" in own:
         own["gaps"] = _numbers(own["gaps"], f"{label}: failures.gaps")
     try:
-        model = law(section.law, 1.0, **own)
+        model = law(section.law, 1.0 if value is None or kind == "scale" else value, **own)
     except UserError as error:
         raise UserError(f"{label}: failures.{error}") from None
     found = {"failures.law": section.law}
@@ -36,7 +37,9 @@ def resolved(section, cluster, per_group, label):
     clocks = _clocks(level, cluster.groups, per_group, per_node, label)
     lemons = _lemons(section, level, label)
     rates = _group_rates(section.group_rates, cluster.groups, level, label)
-    weight = _weight(lemons, rates)
+    if lemons:
+        _enough_lemons(lemons[0], clocks if level != "group" else 1, cluster.groups, rates, label)
+    weight = _weight(lemons, rates, cluster.groups, clocks)
     if kind == "scale":
         value = _mean_of_scale(value, unit, level, model, own, label)
     elif value is None:
@@ -56,7 +59,6 @@ def resolved(section, cluster, per_group, label):
         if level == "node":
             found["cluster.gpus_per_node"] = per_node
     if lemons:
-        _enough_lemons(lemons[0], clocks if level != "group" else 1, cluster.groups, rates, label)
         found["failures.lemon_share"], found["failures.lemon_rate"] = lemons
     if rates is not None and (rates != rates[0]).any():  # all alike only set the level
         found["failures.group_rates"] = _told_rates(rates)
@@ -74,7 +76,8 @@ def unit_law(parameters):
     count = max(1, clocks) * (1 if level == "system" else p["cluster.groups"])
     lemons = (p["failures.lemon_share"], p["failures.lemon_rate"]) if "failures.lemon_share" in p else None
     rates = group_rates(p)
-    mean = float(p["failures.system_mtbf"]) * count * _weight(lemons, rates)
+    weight = _weight(lemons, rates, int(p["cluster.groups"]), max(1, clocks))
+    mean = float(p["failures.system_mtbf"]) * count * weight
     own = {key: p[f"failures.{key}"] for key in LAW_KEYS if f"failures.{key}" in p}
     return law(p.get("failures.law", "exponential"), mean, **own), clocks
 
@@ -185,6 +188,10 @@ def _lemons(section, level, label):
         raise UserError(f"{label}: failures.lemon_{there}: needs failures.lemon_{lacking} beside it")
     if share is None:
         return None
+    if not 1 / _MOST_RATE <= rate <= _MOST_RATE:
+        raise UserError(
+            f"{label}: failures.lemon_rate = {rate:g}: must be from {1 / _MOST_RATE:g} to {_MOST_RATE:g}"
+        )
     if level == "system":
         raise UserError(
             f"{label}: failures.lemon_share = {share:g}: one clock of the whole system has no lemons"
@@ -208,10 +215,14 @@ def lemons_among(count, share):
     return int(np.floor(count * share + 0.5))
 
 
-def _weight(lemons, rates):
-    """Mean failure rate of the units against one of rate 1."""
-    weight = 1.0 if lemons is None else 1.0 + lemons[0] * (lemons[1] - 1.0)
-    return weight if rates is None else weight * float(np.mean(rates))
+def _weight(lemons, rates, groups, clocks):
+    """Mean failure rate of the units against one of rate 1, the lemons counted as they are: whole ones of each rate."""
+    kinds, sizes = (np.ones(1), np.array([groups])) if rates is None else np.unique(rates, return_counts=True)
+    weight = 0.0
+    for rate, size in zip(kinds, sizes * clocks, strict=True):
+        bad = 0 if lemons is None else lemons_among(int(size), lemons[0])
+        weight += rate * (size + bad * ((lemons[1] if lemons else 1.0) - 1.0))
+    return float(weight) / (groups * clocks)
 
 
 def _group_rates(text, groups, level, label):
@@ -224,8 +235,8 @@ def _group_rates(text, groups, level, label):
     rates = _rates_of_runs(text) if all(runs) else np.array(_numbers(text, name))
     if len(rates) != groups:
         raise UserError(f"{name} = {text!r}: has {len(rates):,} rates; needs cluster.groups = {groups:,}")
-    if not (np.isfinite(rates).all() and (rates > 0).all()):
-        raise UserError(f"{name} = {text!r}: every rate must be above 0")
+    if not ((rates >= 1 / _MOST_RATE) & (rates <= _MOST_RATE)).all():
+        raise UserError(f"{name} = {text!r}: every rate must be from {1 / _MOST_RATE:g} to {_MOST_RATE:g}")
     return rates
 
 

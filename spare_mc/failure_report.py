@@ -15,7 +15,7 @@ def lines(parameters):
         count, text = _domain(p, level)
         rates.append(count / p[f"domains.{level}_mtbf"])
         yield text
-    if len(rates) > 1 and all(rates):
+    if len(rates) > 1:
         yield f"all events together: one in {duration(1.0 / sum(rates))}"
     if "replay.digest" in p:
         yield _replay(p)
@@ -49,17 +49,21 @@ def _clocks(p):
     yield " = ".join(told)
     level, law = p.get("failures.clock_level", "group"), p.get("failures.law", "exponential")
     if law != "exponential" or level == "system":
-        each = "one clock of the whole system" if level == "system" else f"a clock each {level}"
+        each = (
+            "one clock of the whole system"
+            if level == "system"
+            else f"a clock each {'GPU' if level == 'gpu' else level}"
+        )
         if failure_model.identical(p) and level != "system":
             first = float(failure_model.order_times(groups, [1], p)[0])
             each += f"; all fresh, the first failure comes after {duration(first)} on average"
         yield f"{law} lifetimes, {each}"
     if "failures.lemon_share" in p:
         mean = failure_model.unit_law(p)[0].mean
-        rate = p["failures.lemon_rate"]
+        rate, all_of = p["failures.lemon_rate"], groups * failure_model.clocks_of_group(p)
         yield (
-            f"lemons: {100 * p['failures.lemon_share']:g} % of the {_plural(level)}, MTBF {_hours(mean / rate)} "
-            f"against {_hours(mean)} of the others"
+            f"lemons: {100 * p['failures.lemon_share']:g} % of the {all_of:,} {_plural(level)}, MTBF "
+            f"{_hours(mean / rate)} against {_hours(mean)} of the others"
         )
     rates = failure_model.group_rates(p)
     if rates is not None:
@@ -68,14 +72,15 @@ def _clocks(p):
 
 
 def _domain(p, level):
-    """``(domains of a level, or 0 where that is not known, a line on them)``."""
+    """``(domains of a level, a line on them)``."""
     mtbf, law = p[f"domains.{level}_mtbf"], p.get(f"domains.{level}_law", "exponential")
     shape = f" (shape {p[f'domains.{level}_shape']:g})" if f"domains.{level}_shape" in p else ""
     what = "power domain" if level == "power" else level
     text = f"{level} events: {law}{shape}, each {what} once in {duration(mtbf)}"
     size = p.get(f"domains.{level}_size")
-    if size is None:  # the table says how many there are, and a file holds it by its hash
-        return 0, text
+    if size is None:  # what a table says of members, a file holds by its hash
+        count = p[f"domains.{level}_domains"]
+        return count, text + f", {count:,} of them: one in {duration(mtbf / count)}"
     gpus = int(p["cluster.groups"] * p["cluster.gpus_per_group"])
     count = -(-gpus // size)
     text += f", {count:,} of {size:,} GPUs: one in {duration(mtbf / count)}"

@@ -40,6 +40,11 @@ def law_block(report, level=None, unit_is="node", law=None):
     level_text = "each unit's" if level == "unit" else "the whole system's"
     lines[-1] += f"  # seconds: {duration(found.mean)}, {level_text} mean time to failure"
     notes = []
+    if level == "unit" and found.law != "exponential":
+        notes.append(
+            "a study's clocks start fresh: where the hazard falls with age, first failures come early; for units that "
+            "have run for long replay the log, or take --law exponential"
+        )
     if level == "system":
         notes.append(
             f"the rate of all {report.units or ''} units of the log; scale it to your size".replace("  ", " ")

@@ -33,5 +33,6 @@ def _table(law):
     """x0, dx, then ln t [us] at x0 + i dx, x the logarithm of the cumulated hazard."""
     x = np.linspace(_FROM, _TO, _KNOTS)
     with np.errstate(divide="ignore"):
-        times = np.log(law.at_hazard(np.exp(x))) + math.log(_MICROSECONDS)
+        # times far below a microsecond, and beyond the doubles: what is drawn is at least 1 us, and ends far before
+        times = np.clip(np.log(law.at_hazard(np.exp(x))) + math.log(_MICROSECONDS), -700.0, 700.0)
     return np.concatenate([[x[0], x[1] - x[0]], times])

@@ -31,6 +31,10 @@ def resolved(section, groups, label):
         value = getattr(section, key)
         if value is not None and kind != owner:
             raise UserError(f"{label}: domains.{key} = {value!r}: only placement {owner!r} has one")
+    if section.placement_seed and kind != "random":
+        raise UserError(
+            f"{label}: domains.placement_seed = {section.placement_seed}: only placement 'random' has one"
+        )
     if kind == "strided":
         stride = default_stride(groups) if section.stride is None else section.stride
         if math.gcd(stride, groups) != 1 or stride >= max(2, groups):

@@ -78,7 +78,7 @@ def _series(points, others, without=()):
     for r in points:
         p = r.parameters
         told = tuple(entry(k, comparable(p[k])) for k in others if k in p and k not in without)
-        series.setdefault((p["training.scheme"], p["failures.law"], *told), []).append(r)
+        series.setdefault((p["training.scheme"], p.get("failures.law", "no law"), *told), []).append(r)
     return series
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import placement
 from .errors import UserError, nearest
+from .kernels.stream_plan import MOST_REPLAYS
 
 _OPTIONS = (
     "time",
@@ -57,6 +58,12 @@ def resolved(section, groups, per_group, per_node, label):
     if section.mapping == "fixed" and count > exist:
         raise UserError(
             f"{label}: replay.mapping = 'fixed': the log has {exist:,} units, the cluster {count:,}; use random"
+        )
+    if -(-count // exist) > MOST_REPLAYS:
+        raise UserError(
+            f"{label}: replay.log = {section.log!r}: the cluster's {count:,} {section.unit_is}s would take "
+            f"{-(-count // exist):,} copies of a log of {exist:,} units; at most {MOST_REPLAYS}: let a unit stand for "
+            "more, such as replay.unit_is = 'group' or a larger cluster.gpus_per_node"
         )
     inputs = {"times": times, "units": units}
     found = {

@@ -4,7 +4,7 @@ import os
 from collections import Counter
 from pathlib import PurePath
 
-from . import printing
+from . import failure_report, printing
 from .commands.common import number, print_json
 from .estimates import NAMES, UNITS
 from .report_point import beside, cell, counted_text, point_table, remarks, title
@@ -48,6 +48,10 @@ def print_results(results, files=None, columns=None, limit=MANY):
             _chosen_table(shown, columns).print()
         else:
             _sweep_table(shown, table).print()
+            told = [list(failure_report.lines(result.parameters)) for result in shown.points]
+            for line in told[0]:
+                if all(line in lines for lines in told):  # what they have in common
+                    printing.paragraph(line)
     else:
         for result, file in zip(shown.points, shown.files or [None] * len(shown), strict=True):
             point_table(result, file).print()

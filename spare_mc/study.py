@@ -185,7 +185,11 @@ def _read(path):
         raise UserError(f"{path}: no such study file or preset; {nearest(path.name, presets())}") from None
     except IsADirectoryError:
         raise UserError(f"{path}: is a folder, not a study file") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise UserError(
+            f"{path}: is no text; give a study file (TOML), such as the one a results file was made from"
+        ) from None
+    except OSError as error:
         raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
@@ -197,6 +201,8 @@ def _as_toml(raw):
 
 
 def _build(raw, text, label):
+    from .failure_streams import has_stream
+
     study = validated("study", raw.get("study", {}), label)
     sampling = validated("sampling", raw.get("sampling", {}), label)
     measures = tuple(dict.fromkeys(study.measure))
@@ -224,6 +230,11 @@ def _build(raw, text, label):
     )
     try:
         _check_maxima(sampling, rules_of(built))
+        if "endurable_events" in built.target and not all(has_stream(point.parameters) for point in points):
+            raise UserError(
+                "sampling.target: endurable_events: counted under a failure stream only ([domains], [replay], lemons, "
+                "group_rates); elsewhere endurable_failures says the same"
+            )
     except UserError as error:
         raise UserError(f"{label}: {error}") from None
     return built
@@ -282,6 +293,10 @@ def of_layout(
     failing : the sections failures, domains, replay
     """
     cluster = validated("cluster", {"groups": layout.groups, **(cluster or {})}, "cluster")
+    if cluster.groups != layout.groups:
+        raise UserError(
+            f"cluster.groups = {cluster.groups}: the layout has {layout.groups} groups; leave it out"
+        )
     asked = validated("study", {"seed": seed, "measure": [measure]}, "study")
     sampling = validated("sampling", {"trials": trials, "runs": runs, "confidence": confidence}, "sampling")
     training = validated("training", training or {}, "training")

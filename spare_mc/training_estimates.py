@@ -70,7 +70,7 @@ DESCRIPTIONS = {
     "spares_lacking": "failures of a run for which no spare was free",
     "unfinished_fraction": "share of runs ended at max_wall, not finished; no time-to-train is given then",
     "steps_per_day": "committed steps over wall time, of the sums over runs",
-    "gpu_hours": "wall time on all GPUs of the cluster",
+    "gpu_hours": "wall time on all GPUs of the cluster, spare groups included",
     **{f"gpu_hours_lost_{part}": f"GPU-hours lost to {text}" for part, text in PARTS.items() if part in LOST},
     "tokens_per_day": "tokens of committed steps over wall time, of the sums over runs",
     **{f"{part}_s": f"wall time spent on {text}" for part, text in PARTS.items()},
@@ -119,7 +119,8 @@ def terms(parameters):
         found[f"{part}_s"] = Term((part,), factor=1e-6, low=None if part == "waiting" else 0.0)
     per_group = parameters.get("cluster.gpus_per_group")
     if per_group is not None:
-        hours = 1e-6 * per_group * parameters["cluster.groups"] / 3600
+        held = parameters["cluster.groups"] + parameters.get("training.spares", 0)
+        hours = 1e-6 * per_group * held / 3600
         found["gpu_hours"] = Term(wall, factor=hours)
         for part in LOST:
             found[f"gpu_hours_lost_{part}"] = found[f"{part}_s"]._replace(factor=hours)

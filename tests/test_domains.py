@@ -137,6 +137,8 @@ REFUSED = [
     ({"rack_mtbf": 1.0, "rack_size": 8, "columns": "rack=x"}, "needs domains.table"),
     ({"rack_mtbf": 1.0, "table": "none.csv"}, "cannot be read"),
     ({"rack_mtbf": -1.0}, "domains.rack_mtbf"),
+    ({"rack_mtbf": 1.0, "rack_size": 193}, "the cluster has 192 GPUs"),
+    ({"rack_mtbf": 1.0, "rack_size": 8, "placement_seed": 7}, "only placement 'random' has one"),
 ]
 
 
@@ -151,6 +153,7 @@ def test_refusals_name_key_value_and_what_is_allowed(keys, told):
     ("text", "columns", "told"),
     [
         ("host\nh1\n", None, "no column 'rack'"),
+        ("rack,Rack\nh1,h2\n", None, "column 'rack' is there twice"),
         ("host,rack\nh1\n", None, "row 2 has 1 cells"),
         ("host,rack\nh1,\n", None, "row 2: column 'rack' is empty"),
         ("host,R\nh1,2\n", "rack=S", "no column 'S'"),

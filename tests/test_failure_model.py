@@ -172,7 +172,7 @@ def test_refusals_name_key_value_and_what_is_allowed(tmp_path):
     assert "of 20 units alike" in refused(group_mtbf=1, lemon_share=0.01, lemon_rate=2)
     assert "has 19 rates" in refused(group_mtbf=1, group_rates="19x1")
     assert "cannot be read" in refused(group_mtbf=1, group_rates="none.txt")
-    assert "above 0" in refused(group_mtbf=1, group_rates="19x1,1x0")
+    assert "1e-06 to 1e+06" in refused(group_mtbf=1, group_rates="19x1,1x0")
     assert "multiple" in _refused_cluster({"groups": 20, "gpus_per_group": 63}, clock_level="node")
     assert "needs cluster.gpus" in _refused_cluster({"groups": 20}, clock_level="gpu")
     path = tmp_path / "gaps.txt"
@@ -229,4 +229,32 @@ def test_one_clock_of_the_system_is_the_training_rule_of_that_name():
     with pytest.raises(UserError, match="training.clocks = 'fresh'"):
         spare_mc.training(
             layout, failures={"system_mtbf": 300.0, "clock_level": "system"}, clocks="fresh", **asked
+        )
+
+
+def test_the_systems_mtbf_counts_whole_lemons():
+    """Of 100 groups 0.5 % is one lemon (rounded): the first failure comes after system_mtbf; 5 sigma, 20,000 trials."""
+    import spare_mc
+
+    layout = spare_mc.Layout.contiguous(100, 1)
+    failures = {"system_mtbf": 300.0, "lemon_share": 0.005, "lemon_rate": 100.0}
+    found = spare_mc.survival(layout, trials=20_000, failures=failures).estimates["time_to_interruption_s"]
+    assert abs(found.mean - 300.0) < 5 * found.std / math.sqrt(20_000)
+
+
+def test_nonsense_is_refused_in_one_line():
+    import spare_mc
+
+    assert "cannot be read" in refused(group_mtbf=1, group_rates="10x1,10x1e")
+    assert "1e+06" in refused(group_mtbf=1, group_rates="10x1,10x1e9")
+    assert "1e+06" in refused(group_mtbf=1, lemon_share=0.1, lemon_rate=1e12)
+    with pytest.raises(UserError, match="the layout has 20 groups"):
+        spare_mc.survival(spare_mc.Layout.contiguous(20, 3), trials=1, cluster={"groups": 10})
+    with pytest.raises(UserError, match="endurable_failures says the same"):
+        study.load(
+            {
+                "cluster": CLUSTER,
+                "layout": {"redundancy": 3},
+                "sampling": {"target": {"endurable_events": 0.1}},
+            }
         )

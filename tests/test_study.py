@@ -192,7 +192,7 @@ def test_files_that_cannot_be_used(tmp_path):
     with pytest.raises(UserError, match="is a folder"):
         study.load(tmp_path)
     broken.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="broken.toml: is no text; give a study file"):
         study.load(broken)
 
 

@@ -52,6 +52,8 @@ def command(study, trial, batch, stacks, output, as_json, **flags):
             print(line)
         for event in events:
             print(lives.as_text(event, stacks))
+        if lives.phase_name(event) != "wipe-out":
+            print("no further failure takes a type's last host: this stream never wipes the layout out")
     if output:
         plots.plot_life(events, layout, output)
         if not as_json:

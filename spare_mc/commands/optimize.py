@@ -8,7 +8,19 @@ from .run import overrides_of, study_flags
 
 @click.command("optimize", short_help="the best redundancy, checkpoint period and layout")
 @click.argument("study", required=False, metavar="[STUDY]")
-@study_flags(("cluster", "layout", "failures", "training", "sweep", "study.seed", "sampling.confidence"))
+@study_flags(
+    (
+        "cluster",
+        "layout",
+        "failures",
+        "domains",
+        "replay",
+        "training",
+        "sweep",
+        "study.seed",
+        "sampling.confidence",
+    )
+)
 @click.option(
     "--runs", type=click.IntRange(2), default=8, show_default=True, help="Runs a candidate at first."
 )

@@ -8,7 +8,7 @@ from .run import overrides_of, study_flags
 
 @click.command("timeline", short_help="one training run, event by event")
 @click.argument("study", required=False, metavar="[STUDY]")
-@study_flags(("cluster", "layout", "failures", "training", "study.seed"))
+@study_flags(("cluster", "layout", "failures", "domains", "replay", "training", "study.seed"))
 @click.option(
     "--run",
     "number",
