@@ -29,6 +29,7 @@ GROUPS = {
 _PLACES = {name: (at, group) for at, (group, names) in enumerate(GROUPS.items()) for name in names}
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items):
     """A file goes to one worker, files of one group to the same."""
     for item in items:
