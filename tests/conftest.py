@@ -1,6 +1,5 @@
 """Fixtures that several test files share; which files a worker runs one after the other."""
 
-import sys
 from pathlib import PurePath
 
 import pytest
@@ -9,9 +8,7 @@ from store_tools import SHAPES, point
 from spare_mc import gpu
 
 if gpu.simulated():
-    sys.setswitchinterval(
-        1e-5
-    )  # a thread of Python to a thread of the GPU, which wait for each other all the time
+    import simulator  # noqa: F401  (puts numba's simulator right)
 
 # Files whose Numba kernels call the same functions: in one worker these are compiled once. Longest first, so that the
 # short files fill up what is left.
