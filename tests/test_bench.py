@@ -1,5 +1,6 @@
 """The benchmark suite, every part of it in a tiny size: it runs, and what it writes has the shape that is promised."""
 
+import importlib.util
 import json
 import math
 import os
@@ -80,7 +81,8 @@ def test_the_whole_suite(tmp_path):
         "bound",
         "plain Python",
     ):
-        assert any(rival in row["contender"] for row in rows), rival
+        if rival != "AIReSim" or importlib.util.find_spec("simpy"):  # its loop runs on SimPy
+            assert any(rival in row["contender"] for row in rows), rival
     assert files[1].stat().st_size > 20_000
 
 
